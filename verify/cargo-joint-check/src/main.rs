@@ -2,6 +2,7 @@
 //! memory model allows.
 
 mod cells;
+mod cfgs;
 mod find;
 mod notes;
 mod options;

@@ -9,6 +9,7 @@ use std::{
 
 use crate::{
     cells,
+    cfgs::as_under_miri,
     find::{Source, find},
     notes::{Note, notes},
     options::{Named, Options},
@@ -314,14 +315,13 @@ fn turn(source: &Source, to: &Path, shim: &Path) -> Result<Vec<Note>, String> {
         let Ok(text) = fs::read_to_string(&file) else {
             continue;
         };
+        let text = as_under_miri(&text);
         let Ok(syntax) = syn::parse_file(&text) else {
             continue;
         };
         let name = file.strip_prefix(to).unwrap_or(&file);
         found.extend(notes(name, &syntax));
-        if !manifest.contains("edition = \"2015\"") {
-            write(&file, &cells::mark(&text, &syntax))?;
-        }
+        write(&file, &cells::mark(&text, &syntax))?;
     }
     Ok(found)
 }

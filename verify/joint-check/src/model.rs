@@ -163,13 +163,20 @@ pub fn last_failure() -> Option<String> {
     FAILURE.with_borrow(Clone::clone)
 }
 
+/// A model that panics with this ends without a report, for a program that then runs it again.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct StartAgain;
+
 fn fail(failure: Failure) -> ! {
     FAILURE.set(Some(failure.text.clone()));
     let Some(panic) = failure.panic else {
         panic!("{}", failure.text);
     };
     // The panic has been reported, but not its execution.
-    eprintln!("{}", failure.text);
+    if !panic.is::<StartAgain>() {
+        eprintln!("{}", failure.text);
+    }
     resume_unwind(panic);
 }
 

@@ -8,6 +8,7 @@ use joint_check::sync::atomic as checked;
 use crate::{
     memory::{checker, later},
     slot::{Model, Slot},
+    spins::{looks, wrote},
 };
 
 /// Methods with a value and an ordering.
@@ -17,6 +18,7 @@ macro_rules! modify {
         pub fn $method(&self, value: $value, order: Ordering) -> $out {
             let model = self.0.get(None);
             let _side = checker();
+            wrote();
             model.$method(value as _, order) as _
         }
     )*};
@@ -33,8 +35,12 @@ macro_rules! exchange {
             failure: Ordering,
         ) -> Result<$value, $value> {
             let model = self.0.get(None);
+            looks();
             let _side = checker();
             let result = model.$method(current as _, new as _, success, failure);
+            if result.is_ok() {
+                wrote();
+            }
             result.map(|value| value as _).map_err(|value| value as _)
         }
     )+};
@@ -54,6 +60,7 @@ macro_rules! atomic {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 let model = self.0.get(None);
+                looks();
                 let _side = checker();
                 model.load(order) as _
             }
@@ -62,6 +69,7 @@ macro_rules! atomic {
             pub fn store(&self, value: $value, order: Ordering) {
                 let model = self.0.get(None);
                 let _side = checker();
+                wrote();
                 model.store(value as _, order);
             }
 

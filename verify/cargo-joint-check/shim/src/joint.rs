@@ -5,7 +5,7 @@ use core::{cell::Cell, mem::size_of, ptr};
 use crate::{memory::checker, slot::Slot};
 
 pub use crate::model::model;
-pub use joint_check::future;
+pub use crate::wake::block_on;
 
 pub(crate) type Watched = Slot<joint_check::cell::UnsafeCell<()>>;
 

@@ -8,7 +8,6 @@
     core_intrinsics,
     dispatch_from_dyn,
     dropck_eyepatch,
-    internal_output_capture,
     legacy_receiver_trait,
     unsize
 )]
@@ -22,6 +21,7 @@ pub use real::*;
 
 mod arc;
 mod atomic;
+mod channel;
 mod clock;
 mod local;
 mod lock;
@@ -29,6 +29,7 @@ mod memory;
 mod model;
 mod once;
 mod slot;
+mod spins;
 mod threads;
 mod wake;
 mod wrapped;
@@ -83,9 +84,11 @@ pub mod sync {
     }
 
     pub mod mpsc {
-        //! [`std::sync::mpsc`], without channels that have a bound.
-        pub use crate::wrapped::{Receiver, Sender, channel};
-        pub use real::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError};
+        //! [`std::sync::mpsc`].
+        pub use crate::channel::{Receiver, Sender, SyncSender, channel, sync_channel};
+        pub use real::sync::mpsc::{
+            RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError,
+        };
     }
 }
 

@@ -2,10 +2,9 @@
 
 use core::panic::AssertUnwindSafe;
 use real::{
-    io::set_output_capture,
-    panic::{catch_unwind, resume_unwind},
+    panic::{catch_unwind, resume_unwind, set_hook as set_panic_hook, take_hook},
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, Once, OnceLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Instant,
@@ -15,7 +14,7 @@ use joint_check::model::{Builder, last_count};
 
 use crate::{
     memory::{self, user},
-    slot::{self, StartAgain},
+    slot, spins,
 };
 
 /// Whether a handle that is never dropped is a failure. Most crates keep some in statics.
@@ -24,20 +23,36 @@ pub(crate) fn finds_leaks() -> bool {
     *IS_SET.get_or_init(|| real::env::var_os("JOINT_CHECK_LEAKS").is_some())
 }
 
+/// Prints no panic of an exploration that starts again.
+fn set_hook() {
+    static IS_SET: Once = Once::new();
+    IS_SET.call_once(|| {
+        let before = take_hook();
+        set_panic_hook(Box::new(move |panic| {
+            if !slot::starts_again() {
+                before(panic);
+            }
+        }));
+    });
+}
+
 /// Runs `f` in every execution, and prints how many there were.
 ///
 /// # Panics
 /// If one fails.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
+    set_hook();
     let f = Arc::new(f);
     let runs = Arc::new(AtomicU64::new(0));
     let started = Instant::now();
     loop {
+        let early = slot::start();
         let (f, runs_of_it) = (f.clone(), runs.clone());
         let body = move || {
             runs_of_it.fetch_add(1, Relaxed);
             memory::begin();
-            slot::begin();
+            spins::begin();
+            slot::begin(early);
             {
                 let _side = user();
                 f();
@@ -47,16 +62,11 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
         let mut builder = Builder::new();
         // Statics and the heap are those of one thread of the system.
         builder.workers = 1;
-        let said = Arc::new(Mutex::new(Vec::new()));
-        let before = set_output_capture(Some(said.clone()));
         let result = catch_unwind(AssertUnwindSafe(|| builder.check(body)));
         slot::end();
-        set_output_capture(before);
-        if result.as_ref().is_err_and(|panic| panic.is::<StartAgain>()) {
+        if slot::starts_again() {
             continue;
         }
-        let said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        eprint!("{}", String::from_utf8_lossy(&said));
         let (runs, seconds) = (runs.load(Relaxed), started.elapsed().as_secs_f64());
         let thread = real::thread::current();
         let name = thread.name().unwrap_or("model");

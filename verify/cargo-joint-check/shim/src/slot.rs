@@ -17,6 +17,8 @@ use real::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use joint_check::model::StartAgain;
+
 use crate::memory;
 
 /// A type of joint-check, and the value that it is made with.
@@ -61,23 +63,32 @@ static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
 
 real::thread_local! {
     static EPOCH: Cell<u32> = const { Cell::new(0) };
+    static STARTS_AGAIN: Cell<bool> = const { Cell::new(false) };
     static MADE: RefCell<Vec<Box<dyn Any>>> = const { RefCell::new(Vec::new()) };
 }
-
-/// The panic of an execution that found something older than the model.
-pub(crate) struct StartAgain;
 
 fn known<R>(f: impl FnOnce(&mut Known) -> R) -> R {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     f(known.get_or_insert_default())
 }
 
-/// Begins an execution: makes all that is older than the model.
+/// Starts an exploration. Returns how much is known to be older than the model.
+pub(crate) fn start() -> usize {
+    STARTS_AGAIN.set(false);
+    known(|known| known.all.len())
+}
+
+/// Whether this exploration has found more, so that another one must start.
+pub(crate) fn starts_again() -> bool {
+    STARTS_AGAIN.get()
+}
+
+/// Begins an execution: makes the first `early` of what is older than the model.
 #[track_caller]
-pub(crate) fn begin() {
+pub(crate) fn begin(early: usize) {
     // Never 0, and odd, so that memory of other contents is not taken for a slot.
     EPOCH.set(EPOCH.get().wrapping_add(2) | 1);
-    let all = known(|known| known.all.clone());
+    let all = known(|known| known.all[..early].to_vec());
     let mut made = Vec::new();
     for early in all {
         if let Some((address, bytes)) = &early.kept {
@@ -144,17 +155,20 @@ impl<M: Model> Slot<M> {
         );
         let _side = memory::checker();
         let key = key::<M>(address, self.init);
-        let Some(number) = known(|known| known.numbers.get(&key).copied()) else {
-            found(key, early::<M>(self.init, kept.filter(|_| !key.0)));
-        };
-        MADE.with_borrow(|made| {
-            let Some(made) = made.get(number) else {
-                real::panic::resume_unwind(Box::new(StartAgain));
-            };
-            let made: *const M = made.downcast_ref().expect("the key has the type");
+        let number =
+            known(|known| known.number(key, || early::<M>(self.init, kept.filter(|_| !key.0))));
+        let made = MADE.with_borrow(|made| Some(made.get(number)?.downcast_ref()? as *const M));
+        match made {
             // SAFETY: it stays where it is until the next execution begins.
-            unsafe { &*made }
-        })
+            Some(made) => unsafe { &*made },
+            None => {
+                STARTS_AGAIN.set(true);
+                if !real::thread::panicking() {
+                    real::panic::resume_unwind(Box::new(StartAgain));
+                }
+                Box::leak(Box::new(M::make(self.init)))
+            }
+        }
     }
 
     /// Whether it was made in this execution.
@@ -233,13 +247,14 @@ fn early<M: Model>(init: M::Init, kept: Option<(usize, usize)>) -> Early {
     }
 }
 
-fn found(key: Key, early: Early) -> ! {
-    known(|known| {
-        let number = known.all.len();
-        known.all.push(early);
-        known.numbers.insert(key, number);
-    });
-    real::panic::resume_unwind(Box::new(StartAgain))
+impl Known {
+    /// The number of what has this name, which may be new.
+    fn number(&mut self, key: Key, early: impl FnOnce() -> Early) -> usize {
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.all.push(early());
+            self.all.len() - 1
+        })
+    }
 }
 
 /// A lock, without its value.

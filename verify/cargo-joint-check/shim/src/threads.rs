@@ -12,6 +12,7 @@ use joint_check::thread as checked;
 use crate::{
     clock::pass,
     memory::{checker, user},
+    spins,
 };
 
 pub use checked::ThreadId;
@@ -64,6 +65,7 @@ pub(crate) fn number() -> u64 {
 #[track_caller]
 pub fn park() {
     let _side = checker();
+    spins::wrote();
     checked::park();
 }
 
@@ -71,6 +73,7 @@ pub fn park() {
 #[track_caller]
 pub fn park_timeout(time: Duration) {
     let _side = checker();
+    spins::wrote();
     checked::park_timeout(time);
     pass(time);
 }
@@ -79,6 +82,7 @@ pub fn park_timeout(time: Duration) {
 #[track_caller]
 pub fn sleep(time: Duration) {
     let _side = checker();
+    spins::wrote();
     checked::yield_now();
     pass(time);
 }
@@ -86,6 +90,7 @@ pub fn sleep(time: Duration) {
 #[track_caller]
 pub fn yield_now() {
     let _side = checker();
+    spins::wrote();
     checked::yield_now();
 }
 
