@@ -9,6 +9,7 @@
     dispatch_from_dyn,
     dropck_eyepatch,
     legacy_receiver_trait,
+    panic_can_unwind,
     unsize
 )]
 #![allow(internal_features)]

@@ -85,6 +85,11 @@ pub(crate) fn later(f: fn(usize, u64), address: usize, number: u64) {
     LATER.with_borrow_mut(|all| all.push((thread, (f, address, number))));
 }
 
+/// Where the last operation of the model was.
+pub(crate) fn last() -> &'static Location<'static> {
+    LAST.get()
+}
+
 fn said_twice(piece: Piece) -> ! {
     let _side = Side::enter(false);
     panic!(

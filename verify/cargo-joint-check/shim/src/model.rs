@@ -29,8 +29,12 @@ fn set_hook() {
     IS_SET.call_once(|| {
         let before = take_hook();
         set_panic_hook(Box::new(move |panic| {
-            if !slot::starts_again() {
+            if !slot::starts_again() || !panic.can_unwind() {
                 before(panic);
+            }
+            if !panic.can_unwind() {
+                let at = memory::last();
+                eprintln!("the process ends in a model whose last operation was at {at}");
             }
         }));
     });
