@@ -1,5 +1,5 @@
-//! async-task up to 1.1.0, repaired in 1.1.1, as its changelog says. The schedule function of a task
-//! runs, and the task that it has passed on is run and dropped meanwhile, and with it the function.
+//! async-task up to 1.1.0, repaired in 1.1.1, as its changelog says. The schedule function of a
+//! task runs. Meanwhile the task that it has passed on is run and dropped, and with it the function.
 
 use std::{
     sync::{

@@ -2,13 +2,15 @@
 //!
 //! std's cell gives a raw pointer, and what happens to it is not seen. So `*cell.get() = 1` becomes
 //! `*::core::joint::write(cell.get()) = 1`. Whether `cell` is a cell is not known here: the mark
-//! has an effect only if the pointer is the one that a cell has just given. The rest of the source
-//! stays byte for byte what it was.
+//! has an effect only if the pointer is one that a cell has given. If the pointer is kept in a
+//! variable, `::core::joint::write_at(&pointer);` comes before the statement that uses it. The rest
+//! of the source stays byte for byte what it was.
 
-use proc_macro2::Span;
 use std::collections::BTreeSet;
+
+use proc_macro2::{Ident, Span};
 use syn::{
-    BinOp, Expr, ExprCall, ExprMethodCall, UnOp,
+    BinOp, Expr, ExprCall, ExprMethodCall, Local, Pat, Stmt, Type, UnOp,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -72,13 +74,25 @@ const VALUE_WRITES: &[&str] = &[
     "write",
 ];
 
-/// A place of the source, and whether the pointer is written through.
-type Mark = (usize, usize, bool);
+/// A text that is inserted: where, and what decides its order among those of the same place.
+type Insert = (usize, (u8, usize), String);
+
+/// A pointer of a cell.
+enum Pointer<'a> {
+    /// The call of `get`.
+    Given(&'a ExprMethodCall),
+    /// A variable.
+    Kept(&'a Ident),
+}
 
 #[derive(Default)]
 struct Marks {
-    found: Vec<Mark>,
+    inserts: Vec<Insert>,
     seen: BTreeSet<(usize, usize)>,
+    /// The variables of the function that hold what a `get` has returned.
+    kept: Vec<Ident>,
+    /// Where the statement begins.
+    statement: usize,
     /// Whether the function is a `with` or a `with_mut`, as crates with models for loom have them:
     /// they call a closure with the pointer, to read or to write.
     with: Option<bool>,
@@ -88,22 +102,12 @@ struct Marks {
 pub(crate) fn mark(source: &str, file: &syn::File) -> String {
     let mut marks = Marks::default();
     marks.visit_file(file);
-    // Marks may be nested: the text that begins at a place goes there, the outer one first.
-    let mut inserts = Vec::new();
-    for (start, end, writes) in marks.found {
-        let name = if writes { "write" } else { "read" };
-        inserts.push((
-            start,
-            1,
-            usize::MAX - end,
-            format!("::core::joint::{name}("),
-        ));
-        inserts.push((end, 0, usize::MAX - start, ")".into()));
-    }
+    let mut inserts = marks.inserts;
     inserts.sort();
+    inserts.dedup();
     let mut marked = String::new();
     let mut done = 0;
-    for (at, _, _, text) in inserts {
+    for (at, _, text) in inserts {
         marked += &source[done..at];
         marked += &text;
         done = at;
@@ -111,47 +115,74 @@ pub(crate) fn mark(source: &str, file: &syn::File) -> String {
     marked + &source[done..]
 }
 
-/// Returns the call of `get` whose pointer this is.
-fn pointer(expr: &Expr) -> Option<&ExprMethodCall> {
-    match expr {
-        Expr::Paren(inner) => pointer(&inner.expr),
-        Expr::Group(inner) => pointer(&inner.expr),
-        Expr::Cast(cast) => matches!(*cast.ty, syn::Type::Ptr(_))
-            .then(|| pointer(&cast.expr))
-            .flatten(),
-        Expr::MethodCall(call) if call.method == "get" => {
-            (call.args.is_empty() && call.turbofish.is_none()).then_some(call)
-        }
-        Expr::MethodCall(call) if is_in(SAME_POINTER, &call.method) => pointer(&call.receiver),
-        _ => None,
-    }
-}
-
-/// Returns the call of `get` to whose value, or part of it, this place belongs.
-fn place(expr: &Expr) -> Option<&ExprMethodCall> {
-    match expr {
-        Expr::Paren(inner) => place(&inner.expr),
-        Expr::Group(inner) => place(&inner.expr),
-        Expr::Field(field) => place(&field.base),
-        Expr::Index(index) => place(&index.expr),
-        Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => {
-            pointer(&unary.expr).or_else(|| place(&unary.expr))
-        }
-        _ => None,
-    }
-}
-
-fn is_in(names: &[&str], name: &syn::Ident) -> bool {
+fn is_in(names: &[&str], name: &Ident) -> bool {
     names.iter().any(|other| name == other)
 }
 
 impl Marks {
-    fn add(&mut self, get: Option<&ExprMethodCall>, writes: bool) {
-        let Some(get) = get else { return };
-        let range = range(get.span());
-        if self.seen.insert(range) {
-            self.found.push((range.0, range.1, writes));
+    /// Returns the pointer of a cell that this is.
+    fn pointer<'a>(&self, expr: &'a Expr) -> Option<Pointer<'a>> {
+        match expr {
+            Expr::Paren(inner) => self.pointer(&inner.expr),
+            Expr::Group(inner) => self.pointer(&inner.expr),
+            Expr::Cast(cast) if matches!(*cast.ty, Type::Ptr(_)) => self.pointer(&cast.expr),
+            Expr::MethodCall(call) if call.method == "get" => {
+                let is_given = call.args.is_empty() && call.turbofish.is_none();
+                is_given.then_some(Pointer::Given(call))
+            }
+            Expr::MethodCall(call) if is_in(SAME_POINTER, &call.method) => {
+                self.pointer(&call.receiver)
+            }
+            Expr::Path(path) => {
+                let name = path.path.get_ident()?;
+                self.kept.contains(name).then_some(Pointer::Kept(name))
+            }
+            _ => None,
         }
+    }
+
+    /// Returns the pointer to whose value, or part of it, this place belongs.
+    fn place<'a>(&self, expr: &'a Expr) -> Option<Pointer<'a>> {
+        match expr {
+            Expr::Paren(inner) => self.place(&inner.expr),
+            Expr::Group(inner) => self.place(&inner.expr),
+            Expr::Field(field) => self.place(&field.base),
+            Expr::Index(index) => self.place(&index.expr),
+            Expr::Unary(unary) if matches!(unary.op, UnOp::Deref(_)) => self
+                .pointer(&unary.expr)
+                .or_else(|| self.place(&unary.expr)),
+            _ => None,
+        }
+    }
+
+    fn add(&mut self, pointer: Option<Pointer<'_>>, writes: bool) {
+        let name = if writes { "write" } else { "read" };
+        match pointer {
+            Some(Pointer::Given(get)) => {
+                let (start, end) = range(get.span());
+                if self.seen.insert((start, end)) {
+                    // Marks may be nested. Of two that begin at one place, the outer one comes
+                    // first, after what comes before the statement.
+                    let opens = format!("::core::joint::{name}(");
+                    self.inserts.push((start, (2, usize::MAX - end), opens));
+                    self.inserts
+                        .push((end, (0, usize::MAX - start), ")".into()));
+                }
+            }
+            Some(Pointer::Kept(variable)) if self.seen.insert(range(variable.span())) => {
+                let text = format!("::core::joint::{name}_at(&{variable});");
+                self.inserts.push((self.statement, (1, 0), text));
+            }
+            _ => {}
+        }
+    }
+
+    /// Visits a function, whose variables are its own.
+    fn in_function(&mut self, with: Option<bool>, visit: impl FnOnce(&mut Self)) {
+        let before = (core::mem::take(&mut self.kept), self.with);
+        self.with = with;
+        visit(self);
+        (self.kept, self.with) = before;
     }
 }
 
@@ -163,59 +194,83 @@ fn range(span: Span) -> (usize, usize) {
 impl<'ast> Visit<'ast> for Marks {
     fn visit_expr(&mut self, expr: &'ast Expr) {
         match expr {
-            Expr::Assign(assign) => self.add(place(&assign.left), true),
+            Expr::Assign(assign) => self.add(self.place(&assign.left), true),
             Expr::Binary(binary) if is_assignment(&binary.op) => {
-                self.add(place(&binary.left), true);
+                self.add(self.place(&binary.left), true);
             }
             Expr::Reference(reference) => {
-                self.add(place(&reference.expr), reference.mutability.is_some());
+                self.add(self.place(&reference.expr), reference.mutability.is_some());
             }
             // Only the address.
             Expr::RawAddr(raw) => {
-                if let Some(get) = place(&raw.expr) {
+                if let Some(Pointer::Given(get)) = self.place(&raw.expr) {
                     self.seen.insert(range(get.span()));
                 }
             }
-            Expr::Unary(_) => self.add(place(expr), false),
+            Expr::Unary(_) => self.add(self.place(expr), false),
             _ => {}
         }
         visit::visit_expr(self, expr);
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if let Some(get) = pointer(&call.receiver) {
-            if is_in(POINTER_WRITES, &call.method) {
-                self.add(Some(get), true);
-            } else if is_in(POINTER_READS, &call.method) {
-                self.add(Some(get), false);
-            }
+        if let Some(writes) = access(&call.method) {
+            self.add(self.pointer(&call.receiver), writes);
         }
-        self.add(place(&call.receiver), is_in(VALUE_WRITES, &call.method));
+        self.add(
+            self.place(&call.receiver),
+            is_in(VALUE_WRITES, &call.method),
+        );
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_call(&mut self, call: &'ast ExprCall) {
         if let (Expr::Path(path), Some(first)) = (&*call.func, call.args.first()) {
             let name = path.path.segments.last().map(|last| &last.ident);
-            let get = pointer(first);
-            if name.is_some_and(|name| is_in(POINTER_WRITES, name)) {
-                self.add(get, true);
-            } else if name.is_some_and(|name| is_in(POINTER_READS, name)) {
-                self.add(get, false);
-            } else if let Some(writes) = self.with {
-                self.add(get, writes);
+            if let Some(writes) = name.and_then(access).or(self.with) {
+                self.add(self.pointer(first), writes);
             }
         }
         visit::visit_expr_call(self, call);
+    }
+
+    fn visit_stmt(&mut self, statement: &'ast Stmt) {
+        let before = self.statement;
+        self.statement = range(statement.span()).0;
+        visit::visit_stmt(self, statement);
+        self.statement = before;
+    }
+
+    fn visit_local(&mut self, local: &'ast Local) {
+        visit::visit_local(self, local);
+        let init = local.init.as_ref().map(|init| &*init.expr);
+        if let (Pat::Ident(name), Some(init)) = (&local.pat, init) {
+            match self.pointer(init) {
+                Some(_) => self.kept.push(name.ident.clone()),
+                None => self.kept.retain(|other| *other != name.ident),
+            }
+        }
     }
 
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         let name = item.sig.ident.to_string();
         let kinds = [("with_mut", true), ("with", false)];
         let kind = kinds.into_iter().find(|(kind, _)| name == *kind);
-        let before = core::mem::replace(&mut self.with, kind.map(|(_, writes)| writes));
-        visit::visit_impl_item_fn(self, item);
-        self.with = before;
+        let with = kind.map(|(_, writes)| writes);
+        self.in_function(with, |this| visit::visit_impl_item_fn(this, item));
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.in_function(None, |this| visit::visit_item_fn(this, item));
+    }
+}
+
+/// Whether a method or a function of a pointer writes through it, if it uses it.
+fn access(name: &Ident) -> Option<bool> {
+    match (is_in(POINTER_WRITES, name), is_in(POINTER_READS, name)) {
+        (true, _) => Some(true),
+        (_, true) => Some(false),
+        _ => None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the tool writes into the source, and what tests use.
 
-use core::{cell::Cell, mem::size_of, ptr};
+use core::{cell::RefCell, mem::size_of, ptr};
+use real::collections::BTreeMap;
 
 use crate::{memory::checker, slot::Slot};
 
@@ -10,15 +11,22 @@ pub use crate::wake::block_on;
 pub(crate) type Watched = Slot<joint_check::cell::UnsafeCell<()>>;
 
 real::thread_local! {
-    /// The last cell whose pointer was taken: that pointer, and how many bytes are there.
-    static LAST: Cell<(usize, usize, *const Watched)> = const { Cell::new((0, 0, ptr::null())) };
+    /// The cells whose pointers were taken in this execution: their places, sizes, and names.
+    static TAKEN: RefCell<BTreeMap<usize, (usize, *const Watched)>> =
+        const { RefCell::new(BTreeMap::new()) };
+}
+
+/// Begins an execution.
+pub(crate) fn begin() {
+    TAKEN.take();
 }
 
 #[track_caller]
-pub(crate) fn note(slot: &Watched, kept: (usize, usize)) {
+pub(crate) fn note(slot: &Watched, (place, size): (usize, usize)) {
     if crate::slot::in_model() {
-        slot.get(Some(kept));
-        LAST.set((kept.0, kept.1, slot));
+        slot.get(Some((place, size)));
+        let _side = checker();
+        TAKEN.with_borrow_mut(|taken| taken.insert(place, (size, slot)));
     }
 }
 
@@ -36,6 +44,18 @@ pub fn write<P>(pointer: P) -> P {
     pointer
 }
 
+/// The pointer is that of a cell, and the next statement reads from it.
+#[track_caller]
+pub fn read_at<P>(pointer: &P) {
+    seen(pointer, false);
+}
+
+/// The pointer is that of a cell, and the next statement writes to it.
+#[track_caller]
+pub fn write_at<P>(pointer: &P) {
+    seen(pointer, true);
+}
+
 #[track_caller]
 fn seen<P>(pointer: &P, writes: bool) {
     if size_of::<P>() < size_of::<usize>() {
@@ -43,10 +63,9 @@ fn seen<P>(pointer: &P, writes: bool) {
     }
     // SAFETY: a pointer begins with its address. Of another type, it is only compared.
     let address = unsafe { ptr::from_ref(pointer).cast::<usize>().read_unaligned() };
-    let (last, size, slot) = LAST.replace((0, 0, ptr::null()));
-    if address == last && !slot.is_null() {
-        // SAFETY: the cell was there a moment ago, and its memory is kept.
-        access(unsafe { &*slot }, (last, size), writes);
+    if let Some((size, slot)) = TAKEN.with_borrow(|taken| taken.get(&address).copied()) {
+        // SAFETY: the cell was there, and memory is kept until the execution ends.
+        access(unsafe { &*slot }, (address, size), writes);
     }
 }
 

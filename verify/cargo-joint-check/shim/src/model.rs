@@ -13,6 +13,7 @@ use real::{
 use joint_check::model::{Builder, last_count};
 
 use crate::{
+    joint,
     memory::{self, user},
     slot, spins,
 };
@@ -56,6 +57,7 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
             runs_of_it.fetch_add(1, Relaxed);
             memory::begin();
             spins::begin();
+            joint::begin();
             slot::begin(early);
             {
                 let _side = user();
