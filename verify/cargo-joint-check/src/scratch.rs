@@ -233,19 +233,22 @@ impl Scratch {
     }
 }
 
-/// The dependency on joint-check.
+/// The dependency on joint-check, whose own allocator would be a second one.
 fn checker(options: &Options) -> Result<String, String> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../joint-check");
     let folder = options
         .checker
         .clone()
         .or_else(|| beside.is_dir().then_some(beside));
-    let Some(folder) = folder else {
-        return Ok(concat!("\"=", env!("CARGO_PKG_VERSION"), "\"").into());
+    let whence = match folder {
+        None => concat!("version = \"=", env!("CARGO_PKG_VERSION"), "\"").into(),
+        Some(folder) => {
+            let path = folder.canonicalize();
+            let path = path.map_err(|why| format!("{}: {why}", folder.display()))?;
+            format!("path = {path:?}")
+        }
     };
-    let path = folder.canonicalize();
-    let path = path.map_err(|why| format!("{}: {why}", folder.display()))?;
-    Ok(format!("{{ path = {path:?} }}"))
+    Ok(format!("{{ {whence}, default-features = false }}"))
 }
 
 /// The files of Rust below a folder.
@@ -320,7 +323,10 @@ fn turn(source: &Source, to: &Path, shim: &Path) -> Result<Vec<Note>, String> {
             continue;
         };
         let name = file.strip_prefix(to).unwrap_or(&file);
-        found.extend(notes(name, &syntax));
+        let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
+        if !name.iter().any(is_test) {
+            found.extend(notes(name, &syntax));
+        }
         write(&file, &cells::mark(&text, &syntax))?;
     }
     Ok(found)

@@ -18,6 +18,9 @@ use crate::{
     slot, spins,
 };
 
+/// How much is older than the model in the execution to repeat. It is found as it was before.
+const STATICS: &str = "JOINT_CHECK_STATICS";
+
 /// Whether a handle that is never dropped is a failure. Most crates keep some in statics.
 pub(crate) fn finds_leaks() -> bool {
     static IS_SET: OnceLock<bool> = OnceLock::new();
@@ -47,6 +50,10 @@ fn set_hook() {
 /// If one fails.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     set_hook();
+    let statics = real::env::var(STATICS)
+        .ok()
+        .and_then(|number| number.parse().ok());
+    let statics: usize = statics.unwrap_or(0);
     let f = Arc::new(f);
     let runs = Arc::new(AtomicU64::new(0));
     let started = Instant::now();
@@ -68,6 +75,9 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
         let mut builder = Builder::new();
         // Statics and the heap are those of one thread of the system.
         builder.workers = 1;
+        if early < statics {
+            builder.replay = None;
+        }
         let result = catch_unwind(AssertUnwindSafe(|| builder.check(body)));
         slot::end();
         if slot::starts_again() {
@@ -89,6 +99,9 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
             }
             Err(panic) => {
                 println!("{name}: fails after {runs} executions, in {seconds:.2} s");
+                if early > 0 {
+                    println!("{name}: to repeat it, set {STATICS}={early} as well");
+                }
                 resume_unwind(panic);
             }
         }

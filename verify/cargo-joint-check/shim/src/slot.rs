@@ -9,7 +9,7 @@ use core::{
     any::{Any, TypeId},
     cell::{Cell, RefCell},
     intrinsics::const_eval_select,
-    mem::MaybeUninit,
+    mem::{ManuallyDrop, MaybeUninit},
     ptr,
 };
 use real::{
@@ -157,7 +157,10 @@ impl<M: Model> Slot<M> {
         let key = key::<M>(address, self.init);
         let number =
             known(|known| known.number(key, || early::<M>(self.init, kept.filter(|_| !key.0))));
-        let made = MADE.with_borrow(|made| Some(made.get(number)?.downcast_ref()? as *const M));
+        let made = MADE.with_borrow(|made| {
+            let made: &ManuallyDrop<M> = made.get(number)?.downcast_ref()?;
+            Some(ptr::from_ref(&**made))
+        });
         match made {
             // SAFETY: it stays where it is until the next execution begins.
             Some(made) => unsafe { &*made },
@@ -233,7 +236,8 @@ fn early<M: Model>(init: M::Init, kept: Option<(usize, usize)>) -> Early {
     let init = Sent(init);
     let make = move || {
         let init = &init;
-        Box::new(M::make(init.0)) as Box<dyn Any>
+        // What belongs to a model is not dropped after it.
+        Box::new(ManuallyDrop::new(M::make(init.0))) as Box<dyn Any>
     };
     let kept = kept.map(|(address, size)| {
         let mut bytes = vec![0; size];
