@@ -14,6 +14,15 @@ use order::Order;
 
 pub(crate) use event::{Clock, Event, Freely, Id, Kind, Op, Others, Until, join};
 
+/// What is known of a model before an execution.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Given {
+    /// The addresses of the lazy statics. The first steps of the main thread make their words.
+    pub(crate) statics: Vec<usize>,
+    /// Where atomics and cells are dropped in an order that std's `Arc` gives.
+    pub(crate) excused: Vec<Id>,
+}
+
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
@@ -32,42 +41,39 @@ pub(crate) struct Graph {
     pub(crate) went_on: [u16; MAX_THREADS],
     /// The steps at which threads resumed spin loops, in the order of the exploration.
     pub(crate) leavers: Vec<Id>,
-    /// The addresses of the lazy statics. The first steps of the main thread make their words.
-    pub(crate) statics: Arc<[usize]>,
-    /// Where atomics and cells are dropped in an order that std's `Arc` gives.
-    pub(crate) excused: Vec<Id>,
+    pub(crate) given: Arc<Given>,
     /// Reads up to this stamp keep their writes, because a spin loop was resumed after them.
     pub(crate) settled: u32,
 }
 
 impl Graph {
     pub(crate) fn new() -> Self {
-        Self::with_statics(Arc::default())
+        Self::with(Arc::default())
     }
 
-    pub(crate) fn with_statics(statics: Arc<[usize]>) -> Self {
+    pub(crate) fn with(given: Arc<Given>) -> Self {
         let mut graph = Self {
             threads: vec![Vec::new(); MAX_THREADS],
             ..Self::default()
         };
         graph.spawned[0] = Some(Id::ROOT);
-        for n in 0..=statics.len() {
+        for n in 0..=given.statics.len() {
             let id = Id::ROOT.with_index(n as u16);
             let kind = if n == 0 { Kind::Spawn(0) } else { Kind::Atomic };
             graph.push(Event::new(id, kind, id, Ordering::Relaxed));
         }
-        graph.statics = statics;
+        graph.given = given;
         graph
     }
 
     /// Whether an event is one of those with which each graph begins.
     pub(crate) fn is_given(&self, id: Id) -> bool {
-        id.thread == 0 && usize::from(id.index) <= self.statics.len()
+        id.thread == 0 && usize::from(id.index) <= self.given.statics.len()
     }
 
     /// The location of a lazy static, if this graph has one.
     pub(crate) fn of_static(&self, key: usize) -> Option<Id> {
-        let position = self.statics.iter().position(|&other| other == key)?;
+        let position = self.given.statics.iter().position(|&other| other == key)?;
         Some(Id::ROOT.with_index(position as u16 + 1))
     }
 
@@ -356,9 +362,12 @@ impl Graph {
             *went_on = (*went_on).min(events.len() as u16 + 1);
         }
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
-        let mut excused = core::mem::take(&mut self.excused);
-        excused.retain(|&id| id.index == 0 || self.holds(id.previous()));
-        self.excused = excused;
+        if !self.given.excused.is_empty() {
+            let mut given = self.given.clone();
+            let excused = &mut Arc::make_mut(&mut given).excused;
+            excused.retain(|&id| id.index == 0 || self.holds(id.previous()));
+            self.given = given;
+        }
     }
 
     /// The number of the first event of a thread that was added after `stamp` and is not `known`.

@@ -3,12 +3,12 @@
 use core::panic::Location;
 use std::{
     collections::HashSet,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
 
 use crate::{
-    graph::Graph,
+    graph::{Given, Graph},
     model::Count,
     run::{Ended, Failure, Limits, Places, run_model},
 };
@@ -87,9 +87,9 @@ pub(crate) fn explore(
         started: Instant::now(),
         ordered: Places::new(),
     };
-    let (mut has_advised, mut statics) = (false, Vec::new());
+    let (mut has_advised, mut given) = (false, Given::default());
     let (state, failure) = loop {
-        let graph = Graph::with_statics(Arc::from(&*statics));
+        let graph = Graph::with(given.clone().into());
         pool.state = Mutex::new(State {
             pending: vec![(Key::new(), graph)],
             has_advised,
@@ -109,7 +109,7 @@ pub(crate) fn explore(
         has_advised = state.has_advised;
         match state.stop.take() {
             Some((_, Stop::Looked(made))) => pool.ordered.push(made),
-            Some((_, Stop::Discovered(key))) => statics.push(key),
+            Some((_, Stop::Discovered(key))) => given.statics.push(key),
             Some((_, Stop::Failed(failure))) => break (state, Some(failure)),
             None => break (state, None),
         }

@@ -11,7 +11,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 use super::{
     Attempt, BEAT, Ended, Fault, Lane, Limits, NUMBER, Panic, Phase, Places, REPLAY, RUN, Request,
     Run, STACKS, Site, Status,
-    locals::drop_locals,
+    locals::{drop_locals, forget_locals},
     perform,
     unwind::{drop_statics, end_panics},
     with,
@@ -43,7 +43,7 @@ pub(super) fn run(
         beat: BEAT.with(Arc::clone),
         ..Run::default()
     };
-    run.lanes[0].at = run.graph.statics.len() as u16 + 1;
+    run.lanes[0].at = run.graph.given.statics.len() as u16 + 1;
     run.start(0, main);
     RUN.set(Some(run));
     let panicked = drive();
@@ -62,7 +62,7 @@ pub(super) fn run(
                 run.stacks.push(coroutine.into_stack());
             }
         }
-        core::mem::forget(core::mem::take(&mut lane.locals));
+        forget_locals(core::mem::take(&mut lane.locals));
     }
     // Of a blocked run, they are leaked.
     core::mem::forget(core::mem::take(&mut run.statics));

@@ -87,7 +87,7 @@ impl Run {
                 self.phase = Phase::Dead;
                 return Attempt::Wait;
             }
-        } else if !self.graph.excused.contains(&before) {
+        } else if !self.graph.given.excused.contains(&before) {
             let known = self.graph.known_before(before);
             let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
             let other = self.graph.all_accesses(place).find(is_unordered);
@@ -119,13 +119,12 @@ pub(crate) fn run_model(
     let mut pending = Vec::new();
     loop {
         let phase = line.clone().map_or(Phase::Replaying, Phase::Following);
-        let beginning = (graph.statics.clone(), graph.excused.clone());
+        let mut given = graph.given.clone();
         let (ended, last, others) = run(graph, limits, ordered, phase, model.clone());
         pending.extend(others);
-        let (mut statics, mut excused) = beginning;
-        graph = match ended {
+        match ended {
             Ended::Doubtful(failure, trial) => {
-                excused.push(trial.freed.before);
+                Arc::make_mut(&mut given).excused.push(trial.freed.before);
                 let Trial { graph, .. } = &*trial;
                 let graph = graph.clone();
                 let phase = Phase::Trying(trial);
@@ -133,17 +132,15 @@ pub(crate) fn run_model(
                 if let Ended::Dead = tried {
                     return (Ended::Failed(failure), last, pending);
                 }
-                last
             }
             Ended::Discovered(key) if line.is_some() => {
-                statics = Arc::from_iter(statics.iter().copied().chain([key]));
-                last
+                Arc::make_mut(&mut given).statics.push(key);
             }
             ended => return (ended, last, pending),
-        };
-        if line.is_some() {
-            graph = Graph::with_statics(statics);
         }
-        graph.excused = excused;
+        graph = match line {
+            Some(_) => Graph::with(given),
+            None => Graph { given, ..last },
+        };
     }
 }

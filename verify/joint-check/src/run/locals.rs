@@ -57,6 +57,12 @@ pub(super) fn drop_locals() {
     core::iter::from_fn(next).for_each(drop);
 }
 
+/// Frees locals after the end of the run, without the destructors that have not run.
+pub(super) fn forget_locals(locals: Vec<Local>) {
+    let destructible = locals.into_iter().filter(|local| local.needs_drop);
+    destructible.for_each(core::mem::forget);
+}
+
 /// Returns the word of a lazy static. If the graph has none, the exploration begins again with one.
 #[track_caller]
 pub(crate) fn static_word(key: usize) -> Word {
