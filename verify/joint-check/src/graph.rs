@@ -400,7 +400,7 @@ impl Graph {
         Some(source)
     }
 
-    /// Whether all is in `done` that comes before an event in `po ∪ rf`, except in its own thread.
+    /// Whether all is done that comes before an event in `po ∪ rf`, except in its own thread.
     pub(crate) fn comes_after(&self, event: Id, done: impl Fn(usize) -> u16) -> bool {
         let mut before = (0..).zip(self.at(event).porf);
         before.all(|(thread, before)| thread == usize::from(event.thread) || done(thread) >= before)

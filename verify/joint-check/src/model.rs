@@ -101,15 +101,16 @@ pub struct Builder {
     pub location: bool,
     /// Has no effect.
     pub log: bool,
-    /// How many threads of the system explore. Which failure is reported does not depend on it. With more than one, the model does not run on the
-    /// thread that checks it, and does not see that thread's own thread-locals.
+    /// How many threads of the system explore. Which failure is reported does not depend on it.
+    /// With more than one, the model does not run on the thread that checks it, and does not see
+    /// that thread's own thread-locals.
     /// `JOINT_CHECK_WORKERS` sets it, which is 1 otherwise; `all` is the number of processors.
     pub workers: usize,
     /// The line of a failure, to run that execution alone. `JOINT_CHECK_REPLAY` sets it.
     pub replay: Option<String>,
     /// Takes an exchange that writes the value that it has read, and releases nothing, for a load:
     /// the order of such exchanges is not explored. Leaves out the rounds of a `fetch_update` in
-    /// which its exchange fails: those that follow are the first of other executions. So its closure
+    /// which its exchange fails: those that follow are the first of other executions. Its closure
     /// is called once, and must do nothing but compute. True by default. Without it, there are as
     /// many executions as the axioms have.
     pub merges: bool,

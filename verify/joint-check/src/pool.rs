@@ -32,8 +32,8 @@ struct Pool {
     ordered: Places,
 }
 
-/// Where a graph is in the order in which one worker takes them: as many numbers as steps lead to it.
-/// One worker needs none.
+/// Where a graph is in the order in which one worker takes them: as many numbers as steps lead to
+/// it. One worker needs none.
 type Key = Vec<u32>;
 
 /// What ends an exploration.

@@ -1,4 +1,4 @@
-//! The writes to a location in modification order, by the links of the events.
+//! The modification order of a location, by the links between its writes.
 
 use super::{Graph, Id};
 

@@ -18,8 +18,8 @@ pub(super) fn strong(word: u64) -> u64 {
     word % WEAK
 }
 
-/// A count of handles. Which drop is the last is explored, and no other order of the changes, unless
-/// an execution looks at the count.
+/// A count of handles. Which drop is the last is explored, and no other order of the changes,
+/// unless an execution looks at the count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handles(Id);
 

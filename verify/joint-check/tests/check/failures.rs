@@ -174,8 +174,8 @@ fn a_deadlock_says_who_waits_where_and_for_whom() {
     );
 }
 
-/// A waiter that announces itself and then looks, and a waker that raises the flag and then looks for
-/// a waiter.
+/// A waiter that announces itself and then looks, and a waker that raises the flag and then looks
+/// for a waiter.
 fn wake_up(announce: std::sync::atomic::Ordering, fenced: [bool; 2]) {
     let shared = StdArc::new([0; 2].map(AtomicUsize::new));
     let theirs = shared.clone();
