@@ -1,5 +1,5 @@
-//! kanal 0.1.0-pre3: fereidani/kanal#14 and #15. The future of a receiver gets another waker while a
-//! sender sends: both use the waker's place, and the sender may wake the old one alone.
+//! kanal 0.1.0-pre3: fereidani/kanal#14 and #15. The future of a receiver gets another waker while
+//! a sender sends: both use the waker's place, and the sender may wake the old one alone.
 
 use std::{
     future::Future,

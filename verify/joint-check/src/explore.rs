@@ -67,8 +67,8 @@ impl Steps {
         });
     }
 
-    /// The outcomes of a read that reads from `source`. A wait that ends for no reason reads from the
-    /// oldest write that it may, because what it reads makes no difference.
+    /// The outcomes of a read that reads from `source`. A wait that ends for no reason reads from
+    /// the oldest write that it may, because what it reads makes no difference.
     fn outcomes(&self, graph: &Graph, read: &Event, source: Id, is_oldest: bool) -> Range<u8> {
         let Kind::Read { op, .. } = read.kind else {
             return 0..1;

@@ -186,8 +186,8 @@ impl Graph {
         self.at_mut(drop).stamp = stamp;
     }
 
-    /// Changes the write from which a read reads, and the outcome. The read is the last event of its
-    /// thread.
+    /// Changes the write from which a read reads, and the outcome. The read is the last event of
+    /// its thread.
     pub(crate) fn set_source(&mut self, read: Id, source: Id, outcome: u8) {
         let mut event = self.threads[usize::from(read.thread)]
             .pop()

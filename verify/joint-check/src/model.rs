@@ -76,16 +76,16 @@ pub struct Builder {
     /// [`Condvar::wait`](crate::sync::Condvar::wait) and `compare_exchange_weak`.
     /// `JOINT_CHECK_SPURIOUS` sets it.
     ///
-    /// Without it, one wait of each `block_on` returns for no reason, and one wait of each thread on
-    /// each `Notify` neither takes the notification nor orders anything. That is what loom does, on
-    /// which such a wait returns when no other thread can run.
+    /// Without it, one wait of each `block_on` returns for no reason, and one wait of each thread
+    /// on each `Notify` neither takes the notification nor orders anything. That is what loom does,
+    /// on which such a wait returns when no other thread can run.
     pub spurious: Option<usize>,
     /// Whether [`notify_one`](crate::sync::Condvar::notify_one) wakes the thread that has waited
     /// longest, as loom's does. Otherwise, and by default, it may wake any, as std's.
     pub in_order: bool,
-    /// Whether readers of an [`RwLock`](crate::sync::RwLock) wait for a writer that waits, as some of
-    /// std's do. It finds a thread that takes a lock twice for reading. `false` by default: the lock
-    /// prefers nobody.
+    /// Whether readers of an [`RwLock`](crate::sync::RwLock) wait for a writer that waits, as some
+    /// of std's do. It finds a thread that takes a lock twice for reading. `false` by default: the
+    /// lock prefers nobody.
     pub writers_first: bool,
     /// Whether a panic poisons the locks that its thread holds. `true` by default, as in std.
     pub poisons: bool,

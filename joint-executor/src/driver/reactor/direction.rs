@@ -111,7 +111,8 @@ impl Direction {
     }
 
     /// Returns the look after which an operation is worth trying, or registers the caller for the
-    /// next event and returns pending: in the place of a future, or else in that of the last caller.
+    /// next event and returns pending: in the place of a future, or else in that of the last
+    /// caller.
     #[inline]
     fn next(&self, cx: &mut Context<'_>, mut place: Option<&mut Place>) -> Poll<Seen> {
         loop {

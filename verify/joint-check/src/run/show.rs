@@ -336,8 +336,8 @@ impl Graph {
     }
 
     /// The steps of an execution in a line: the thread of each, and for an access, how many
-    /// existing writes are newer than the one that it reads from or directly follows, and its outcome
-    /// if that is not the first. A count whose changes have no order is marked by a one.
+    /// existing writes are newer than the one that it reads from or directly follows, and its
+    /// outcome if that is not the first. A count whose changes have no order is marked by a one.
     pub(crate) fn line(&self, order: &[Id]) -> String {
         let mut line = String::new();
         for (n, &id) in order.iter().enumerate() {

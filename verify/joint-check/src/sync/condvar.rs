@@ -115,7 +115,8 @@ impl Condvar {
         }
     }
 
-    /// Leaves the queue, or takes the notification that has come meanwhile. Returns whether none has.
+    /// Leaves the queue, or takes the notification that has come meanwhile. Returns whether none
+    /// has.
     #[track_caller]
     fn withdraw(&self, name: &'static str, token: Word) -> bool {
         let me = u64::from(run::current()) + 1;
@@ -177,8 +178,8 @@ fn notified(token: Word, others: Others) -> bool {
 fn notify(thread: u64) {
     if let Some(thread) = thread.checked_sub(1) {
         let token = run::wake_token_of(thread as u8);
-        // An exchange, so that two notifications of one thread are in the order of its waits. Relaxed,
-        // because only the lock orders what a notification is about.
+        // An exchange, so that two notifications of one thread are in the order of its waits.
+        // Relaxed, because only the lock orders what a notification is about.
         token.access("notify", Op::swap(1), Ordering::Relaxed, NONE);
     }
 }

@@ -36,7 +36,8 @@ unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}
 
 /// Calls `f` with a scope, and waits for the threads that were started in it and not joined. As in
-/// std, it waits for their closures, but not for the destructors of their thread-locals. As all threads of a model, they are at most [`MAX_THREADS`](crate::MAX_THREADS).
+/// std, it waits for their closures, but not for the destructors of their thread-locals. As all
+/// threads of a model, they are at most [`MAX_THREADS`](crate::MAX_THREADS).
 #[track_caller]
 pub fn scope<'env, T>(f: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T) -> T {
     let scope = Scope {

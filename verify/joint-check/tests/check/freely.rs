@@ -1,5 +1,5 @@
-//! What std leaves open: what may happen for no reason or in any order, and the options for that. And
-//! what the checker does not see.
+//! What std leaves open: what may happen for no reason or in any order, and the options for that.
+//! And what the checker does not see.
 
 use std::{
     env,

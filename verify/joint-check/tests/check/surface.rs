@@ -1,5 +1,5 @@
-//! What the names of std and of loom mean here: which operations race, how long an access lasts, and
-//! when atomics, statics and thread-locals end.
+//! What the names of std and of loom mean here: which operations race, how long an access lasts,
+//! and when atomics, statics and thread-locals end.
 
 use std::{cell::RefCell, sync::atomic::Ordering};
 
