@@ -49,7 +49,7 @@ use self::{
     faults::Injected,
     host_times::{HostTimes, Pauses},
     later::Timeline,
-    main_future::MainFuture,
+    main_future::{Main, MainFuture, Typed},
     owner::Owner,
     panics::Panics,
     pools::Pools,
@@ -137,10 +137,13 @@ impl World {
     pub(super) fn run<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
         assert_outside();
         panics::watch();
-        hosted::apart(|| self.run_here(future))
+        let future = pin!(Some(future));
+        let mut main = Typed::new(future);
+        hosted::apart(|| self.run_here(&mut main))?;
+        Ok(main.into_output())
     }
 
-    fn run_here<F: Future>(self: &Rc<Self>, future: F) -> Result<F::Output, Failure> {
+    fn run_here(self: &Rc<Self>, main_future: &mut dyn Main) -> Result<(), Failure> {
         let _watchdog = self.watched.watch();
         let mut entered = Some(Entered::new(self, entered::wait));
         // The polls of this run use up a budget that is not this thread's.
@@ -149,7 +152,7 @@ impl World {
         let mut ended = match main {
             Ok(main) => {
                 self.ambient.set(Arc::new(main)).expect("set once");
-                self.run_main(future, &mut entered)
+                self.run_main(main_future, &mut entered)
             }
             Err(error) => {
                 self.fail(Kind::NotStarted("executor", error.to_string()));
@@ -157,7 +160,7 @@ impl World {
             }
         };
         match ended {
-            Ok(_) => self.judge(),
+            Ok(()) => self.judge(),
             Err(()) => self.tell_left(),
         }
         let is_abandoned = entered.is_none() || self.end_all().is_err();
@@ -176,23 +179,18 @@ impl World {
             self.judge_panics();
         }
         if self.ending.has_failed() {
+            main_future.drop_output();
             ended = Err(());
         }
         ended.map_err(|()| self.ending.take())
     }
 
-    fn run_main<F: Future>(
-        &self,
-        future: F,
-        entered: &mut Option<Entered<'_>>,
-    ) -> Result<F::Output, ()> {
-        let mut future = pin!(Some(future));
+    fn run_main(&self, future: &mut dyn Main, entered: &mut Option<Entered<'_>>) -> Result<(), ()> {
         let mut ended = None;
         let mut poll = || {
             let mut cx = Context::from_waker(self.main.waker());
-            let future = future.as_mut().as_pin_mut().expect("dropped below");
-            ended = match catch_unwind(AssertUnwindSafe(|| poll(future, &mut cx))) {
-                Ok(Poll::Ready(output)) => Some(Ok(output)),
+            ended = match catch_unwind(AssertUnwindSafe(|| future.poll(&mut cx))) {
+                Ok(Poll::Ready(())) => Some(Ok(())),
                 Ok(Poll::Pending) => return Poll::Pending,
                 Err(payload) => Some(Err(payload)),
             };
@@ -207,18 +205,20 @@ impl World {
             // The drop of the future must not find the world.
             *entered = None;
         }
-        let dropped = catch_unwind(AssertUnwindSafe(|| future.set(None)));
+        let dropped = catch_unwind(AssertUnwindSafe(|| future.drop_future()));
         self.check_wakers();
         // The last poll may have run other tasks inside itself, which have failed.
         if step != Step::Ran || self.ending.has_failed() {
+            future.drop_output();
             return Err(());
         }
-        match ended.ok_or(())?.and_then(|output| dropped.map(|()| output)) {
-            Ok(output) => {
+        match ended.ok_or(())?.and(dropped) {
+            Ok(()) => {
                 self.note(Actor::MAIN, What::Ended(TaskEnd::Finished));
-                Ok(output)
+                Ok(())
             }
             Err(payload) => {
+                future.drop_output();
                 self.note(Actor::MAIN, What::Ended(TaskEnd::Panicked));
                 self.fail(Kind::Panic(self.payload(payload)));
                 Err(())

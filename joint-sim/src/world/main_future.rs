@@ -2,10 +2,52 @@
 
 use std::{
     cell::Cell,
-    task::{Poll, Waker},
+    pin::Pin,
+    task::{Context, Poll, Waker},
 };
 
+use super::faults;
 use joint::park::Parker;
+
+/// A future of any type, and later its output. A world is compiled once for all of them.
+pub(super) trait Main {
+    /// Polls the future, which has not been dropped, and keeps its output.
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()>;
+    fn drop_future(&mut self);
+    fn drop_output(&mut self);
+}
+
+pub(super) struct Typed<'a, F: Future> {
+    future: Pin<&'a mut Option<F>>,
+    output: Option<F::Output>,
+}
+
+impl<'a, F: Future> Typed<'a, F> {
+    pub(super) fn new(future: Pin<&'a mut Option<F>>) -> Self {
+        let output = None;
+        Self { future, output }
+    }
+
+    pub(super) fn into_output(self) -> F::Output {
+        self.output.expect("the run has ended well")
+    }
+}
+
+impl<F: Future> Main for Typed<'_, F> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        let future = self.future.as_mut().as_pin_mut();
+        let polled = faults::poll(future.expect("it is there"), cx);
+        polled.map(|output| self.output = Some(output))
+    }
+
+    fn drop_future(&mut self) {
+        self.future.set(None);
+    }
+
+    fn drop_output(&mut self) {
+        self.output = None;
+    }
+}
 
 pub(super) struct MainFuture {
     /// Tells whether it is ready. It parks nobody: each of the world's steps looks whether it has

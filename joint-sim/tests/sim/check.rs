@@ -139,14 +139,18 @@ fn a_setting_leaves_the_others_as_they_are() {
             yield_now().await;
         }
     };
-    let endless = found(&Check::new().faults(Faults::none()).workers(1), endless);
+    let check = Check::new()
+        .faults(Faults::none())
+        .workers(1)
+        .shrink_runs(0);
+    let endless = found(&check, endless);
     says(&endless, "more than 100000 steps");
     let waits = || async {
         loop {
             sleep(Duration::from_secs(600)).await;
         }
     };
-    let waits = found(&Check::new().faults(Faults::none()).workers(1), waits);
+    let waits = found(&check, waits);
     says(&waits, "more than 86400s of virtual time");
 }
 
@@ -278,9 +282,10 @@ fn the_ordinary_path_of_a_long_program_is_run_too() {
     for seed in 0..10 {
         assert!(Builder::new(seed).run(rounds()).is_err());
     }
-    assert!(Check::new().swarm(false).find(rounds).is_ok());
-    let found = found(&Check::new(), rounds);
+    let check = Check::new().shrink_runs(20);
+    assert!(check.clone().swarm(false).seeds(100).find(rounds).is_ok());
+    let found = found(&check, rounds);
     says(&found, "no more numbers");
-    let again = Check::new().replay(found.replay()).find(rounds);
+    let again = check.replay(found.replay()).find(rounds);
     assert_eq!(again.unwrap_err().failure().seed(), found.failure().seed());
 }

@@ -250,5 +250,6 @@ fn hosts_have_disks_of_their_own_and_files_end_with_the_program() {
 
 #[test]
 fn a_log_that_syncs_before_it_tells_bears_all_faults() {
-    check(|| bugs::disk::trusted_cache::<Joint>(Version::Repaired));
+    let check = Check::new().seeds(300);
+    check.run(|| bugs::disk::trusted_cache::<Joint>(Version::Repaired));
 }

@@ -247,13 +247,13 @@ fn another_waker_comes_first_and_has_the_same_budget() {
     assert_eq!(outputs(Faults::none(), 1, || counts(3)), usual);
     let simulated = |program: Version| move || first_waker::<Joint>(program);
     let off = Check::new().faults(Faults::all().other_wakers(0.0));
-    off.seeds(2_000).find(simulated(Planted)).unwrap();
+    off.seeds(500).find(simulated(Planted)).unwrap();
     let check = Check::new();
     let found = check.find(simulated(Planted)).unwrap_err();
     let report = found.to_string();
     says(&report, "fault: main polls first with another waker");
     assert_eq!(found.shrunk_decisions(), Some(1), "{report}");
-    check.seeds(2_000).find(simulated(Repaired)).unwrap();
+    check.seeds(500).find(simulated(Repaired)).unwrap();
 }
 
 #[test]

@@ -32,8 +32,8 @@ fn quietly<R>(f: impl FnOnce() -> R) -> R {
 /// take longer.
 fn all() -> impl Iterator<Item = (Bug, u64)> {
     let local = timeless::<Joint>().into_iter().chain(timed());
-    let local = local.map(|bug| (bug, 200));
-    local.chain(networked().into_iter().map(|bug| (bug, 100)))
+    let local = local.map(|bug| (bug, 100));
+    local.chain(networked().into_iter().map(|bug| (bug, 50)))
 }
 
 fn fails(bug: &Bug, version: Version, seed: u64, scheduler: Scheduler) -> bool {
