@@ -48,6 +48,12 @@ pub(crate) fn ends_the_program(says: &str, f: impl FnOnce()) {
 /// Runs a test that waits, and ends it when it has waited for too long.
 #[track_caller]
 pub(crate) fn ends<R: Send + 'static>(test: impl FnOnce() -> R + Send + 'static) -> R {
+    ends_boxed(Box::new(test))
+}
+
+/// Compiled once for each type of a result, and not for each test.
+#[track_caller]
+fn ends_boxed<R: Send + 'static>(test: Box<dyn FnOnce() -> R + Send>) -> R {
     let (sender, receiver) = mpsc::channel();
     let thread = thread::spawn(move || {
         let result = test();

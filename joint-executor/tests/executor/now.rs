@@ -163,7 +163,7 @@ fn deep(depth: u32, local: bool) -> Pin<Box<dyn Future<Output = u32> + Send>> {
 
 #[test]
 fn a_recursion_of_starts_takes_a_bounded_stack() {
-    let depth = if cfg!(miri) { 100 } else { 100_000 };
+    let depth = if cfg!(miri) { 100 } else { 20_000 };
     let executor = executor(2);
     assert_eq!(block_on(executor.spawn(deep(depth, false))), depth);
     assert_eq!(block_on(executor.spawn(deep(depth, true))), depth);

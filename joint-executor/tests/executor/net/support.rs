@@ -39,7 +39,9 @@ pub(crate) async fn waits<T>(future: &mut (impl Future<Output = T> + Unpin)) {
 
 /// Bytes that do not repeat at any power of two.
 pub(crate) fn bytes(length: usize) -> Vec<u8> {
-    (0..length).map(|at| (at % 251) as u8).collect()
+    let mut bytes = Vec::from_iter(0..251).repeat(length.div_ceil(251));
+    bytes.truncate(length);
+    bytes
 }
 
 /// Writes some bytes and closes.
