@@ -200,7 +200,7 @@ impl Failing {
         files[0].1 = lib;
         let outside = Outside::write(self.name, &self.manifest, &files)?;
         let args: Vec<_> = self.args.iter().map(String::as_str).collect();
-        let output = outside.cargo_with("target-loom", &args, Some(&self.flags))?;
+        let output = outside.model(&args, &self.flags)?;
         Ok((output.status.success(), text(&output)))
     }
 }

@@ -72,7 +72,8 @@ fn dependents() -> Vec<String> {
 fn dependent(package: &str, folder: &str, most: usize, program: &str) -> Result<(), String> {
     let manifest = format!(
         "[package]\nname = \"on-{package}\"\nedition = \"2024\"\n\n\
-         [dependencies]\n{package} = {{ path = {:?} }}\n",
+         [dependencies]\n{package} = {{ path = {:?} }}\n\n\
+         [profile.dev]\ndebug = false\n",
         root().join(folder)
     );
     let outside = Outside::write(package, &manifest, &[("src/main.rs", program)])?;
@@ -109,6 +110,11 @@ fn root() -> &'static Path {
     package.ancestors().nth(2).unwrap_or(package)
 }
 
+/// The folder with all that is built.
+fn target() -> PathBuf {
+    root().join(env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into()))
+}
+
 /// All that a program printed.
 fn text(output: &Output) -> String {
     let [out, error] = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
@@ -121,8 +127,7 @@ struct Outside(PathBuf);
 impl Outside {
     /// Writes it, with the versions of the repository's lock file.
     fn write(name: &str, manifest: &str, files: &[(&str, &str)]) -> Result<Self, String> {
-        let target = env::var_os("CARGO_TARGET_DIR").unwrap_or("target".into());
-        let folder = root().join(target).join("dependents").join(name);
+        let folder = target().join("dependents").join(name);
         let write = |path: &str, content: &str| {
             let path = folder.join(path);
             fs::create_dir_all(path.parent().unwrap_or(&folder))?;
@@ -141,26 +146,34 @@ impl Outside {
 
     /// Runs cargo in it, which builds in a folder of that name beside it.
     fn cargo(&self, build: &str, args: &[&str]) -> Result<Output, String> {
-        self.cargo_with(build, args, None)
+        self.cargo_in(&self.0, &self.0.with_file_name(build), args, &[])
     }
 
-    fn cargo_with(
+    /// Runs cargo for a model that is compiled with these flags. With those of the repository's own
+    /// models it has their configuration and their target folder, where the checker is built
+    /// already. Otherwise the checkers are not optimized, which takes longer than these models.
+    fn model(&self, args: &[&str], flags: &str) -> Result<Output, String> {
+        let (folder, build, level) = match flags {
+            "--cfg joint_loom" => (&root().join("loom-tests"), target().join("loom"), "1"),
+            _ => (&self.0, self.0.with_file_name("target-loom"), "0"),
+        };
+        let level = ("CARGO_PROFILE_RELEASE_OPT_LEVEL", level);
+        self.cargo_in(folder, &build, args, &[("RUSTFLAGS", flags), level])
+    }
+
+    fn cargo_in(
         &self,
-        build: &str,
+        folder: &Path,
+        build: &Path,
         args: &[&str],
-        flags: Option<&str>,
+        set: &[(&str, &str)],
     ) -> Result<Output, String> {
         let mut cargo = Command::new(env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo
-            .args(args)
-            .arg("--offline")
-            .current_dir(&self.0)
-            .env("CARGO_TARGET_DIR", self.0.with_file_name(build))
-            // The models are small: to optimize the checkers takes longer than to run them.
-            .envs(flags.into_iter().flat_map(|flags| {
-                [("RUSTFLAGS", flags), ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0")]
-            }));
-        let output = cargo.output();
+        let manifest = self.0.join("Cargo.toml");
+        cargo.args(args).args(["--offline", "--manifest-path"]);
+        cargo.arg(manifest).current_dir(folder);
+        cargo.env("CARGO_TARGET_DIR", build);
+        let output = cargo.envs(set.iter().copied()).output();
         output.map_err(|error| format!("could not start cargo: {error}"))
     }
 }
