@@ -190,7 +190,7 @@ fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
 }
 
 fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
-    model_bounded(3, move || {
+    model_bounded(2, move || {
         let world = World::new(1, Forget::Nothing);
         far_deadline(&world.driven);
         let worker = start(&world, move |world| world.search(0, is_over));
@@ -202,14 +202,10 @@ fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool)
 }
 
 /// A thread that wakes the keeper is stopped before one of its operations. Another one that needs
-/// the keeper does not wait for it.
-fn beside_a_stopped_waker(
-    preemptions: usize,
-    before: fn(&Driven),
-    stops: fn(&World),
-    needs: fn(&World, &Arc<Wakes>),
-) {
-    each_step(preemptions, move |stopped| {
+/// the keeper does not wait for it. Preemption bound 1, besides the stop. With 2, loom unparks the
+/// keeper while it is blocked in the timers' lock, which loom does not allow.
+fn beside_a_stopped_waker(before: fn(&Driven), stops: fn(&World), needs: fn(&World, &Arc<Wakes>)) {
+    each_step(1, move |stopped| {
         let world = World::new(1, Forget::Nothing);
         before(&world.driven);
         let wakes = Wakes::new();
@@ -231,13 +227,11 @@ fn beside_a_stopped_waker(
     });
 }
 
-/// Preemption bound 1, besides the stop. With 2, loom unparks the keeper while it is blocked in the
-/// timers' lock, which loom does not allow.
 #[test]
 fn an_earlier_deadline_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
     for before in [far_deadline, reactor] {
         for stops in [World::inject, World::pin] {
-            beside_a_stopped_waker(1, before, stops, |world, wakes| {
+            beside_a_stopped_waker(before, stops, |world, wakes| {
                 deadline(&world.driven, wakes);
             });
         }
@@ -248,7 +242,7 @@ fn an_earlier_deadline_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
 fn the_end_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
     for before in [far_deadline, reactor] {
         for stops in [World::inject, World::pin] {
-            beside_a_stopped_waker(2, before, stops, |world, _| world.close());
+            beside_a_stopped_waker(before, stops, |world, _| world.close());
         }
     }
 }

@@ -148,7 +148,7 @@ impl Drop for Dropped {
 }
 
 fn push_against_terminate(from: From) {
-    model(move || {
+    model_bounded(3, move || {
         let world = World::new();
         let pusher = start(&world, move |world| {
             let _locked = world.lock.lock().unwrap();

@@ -508,7 +508,7 @@ fn a_worker_sees_what_it_was_woken_for() {
 /// A thread that wakes worker 0 is stopped before one of its operations. Another one that wakes it
 /// does not wait for it: worker 0 wakes up.
 fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Parks) {
-    each_step(2, move |stopped| {
+    each_step(1, move |stopped| {
         let world = World::new(workers, 0, Forget::Nothing);
         let worker = start(&world, move |world| _ = park(&world));
         let own = world.clone();
@@ -591,7 +591,7 @@ fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
 /// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
 #[test]
 fn a_close_against_a_push_and_a_worker_about_to_sleep() {
-    model_bounded(3, || {
+    model_bounded(2, || {
         let world = World::new(1, 0, Forget::Nothing);
         let worker = start(&world, |world| while world.search(0, 1) {});
         let pusher = start(&world, |world| world.inject());

@@ -144,7 +144,7 @@ fn yield_after_a_watch(world: &World, deques: &Deques<Value>, drops: &Drops) {
 
 /// The only lookout goes to sleep.
 fn against_sleep(owner: Owner) {
-    model_bounded(3, move || {
+    model_bounded(2, move || {
         let ((world, deques), drops) = (world(2), Drops::default());
         let lookout = start(&world, move |world| world.look_out(1));
         owner(&world, &deques, &drops);
@@ -180,7 +180,7 @@ fn a_task_that_is_left_after_a_yield_is_stolen() {
 /// The only lookout finds a task elsewhere, which blocks it. A third worker, which sleeps or is
 /// about to, has to take over.
 fn against_found(owner: Owner) {
-    model_bounded(2, move || {
+    model_bounded(1, move || {
         let ((world, deques), drops) = (world(3), Drops::default());
         let finder = start(&world, move |world| {
             world.sleep.search();

@@ -81,7 +81,7 @@ fn wake(how: Schedule, times: usize, by: By) {
 }
 
 pub(crate) fn two_wakes_against_a_yield(how: Schedule) {
-    explore_bounded(3, move |world| {
+    explore_bounded(2, move |world| {
         let arrived = Flag::new();
         let (runnable, handle) = world.spawn(how, Yields::new(world, 1, &arrived));
         let others = [By::Reference, By::Value].map(|by| {
@@ -117,7 +117,7 @@ pub(crate) fn a_run_elsewhere_after_a_yield(how: Schedule) {
 
 /// The drop of the future, which the abort causes, sees what happened before the abort.
 pub(crate) fn abort_against_a_yield(how: Schedule) {
-    explore(move |world| {
+    explore_bounded(3, move |world| {
         let (aborted, never) = (Flag::new(), Flag::new());
         let mut future = Yields::new(world, 1, &never);
         future.flag = aborted.clone();

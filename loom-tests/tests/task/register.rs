@@ -15,7 +15,7 @@ use super::{
         Ends::Never,
         race,
     },
-    world::{By, Kept, Schedule, World, explore, poll_once},
+    world::{By, Kept, Schedule, World, explore, explore_bounded, poll_once},
 };
 use crate::prelude::*;
 
@@ -117,7 +117,7 @@ pub(crate) fn completion(how: Schedule) {
 
 /// The task is cancelled by its address and through the handle at once, and by its address again.
 pub(crate) fn a_second_abort(how: Schedule) {
-    explore(move |world| {
+    explore_bounded(3, move |world| {
         let (register, runnable, handle) = idle(world, how);
         runnable.take().run();
         let again = register.clone();

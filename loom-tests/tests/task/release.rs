@@ -48,7 +48,7 @@ pub(crate) fn handle_against_a_large_completion(how: Schedule) {
 }
 
 pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
-    explore_bounded(3, move |world| {
+    explore_bounded(2, move |world| {
         let (runnable, handle) = world.spawn(how, at_once(world));
         let waker = waker_of(&runnable);
         let others = [world.start(move || drop(waker)), world.start_run(runnable)];
