@@ -17,21 +17,24 @@ pub(super) fn traced<F: Future>(
     spawned: &'static Location<'static>,
 ) -> impl Future<Output = F::Output> + use<F> {
     #[cfg(feature = "tracing")]
-    let future = {
-        let span = debug_span!(
-            target: "joint::task",
-            parent: None,
-            "runtime.spawn",
-            task.name = name,
-            kind,
-            loc.file = spawned.file(),
-            loc.line = spawned.line(),
-            loc.col = spawned.column(),
-        );
-        span.follows_from(Span::current());
-        future.instrument(span)
-    };
+    let future = future.instrument(span(kind, name, spawned));
     #[cfg(not(feature = "tracing"))]
     let _ = (kind, name, spawned);
     future
+}
+
+#[cfg(feature = "tracing")]
+fn span(kind: &'static str, name: Option<&str>, spawned: &'static Location<'static>) -> Span {
+    let span = debug_span!(
+        target: "joint::task",
+        parent: None,
+        "runtime.spawn",
+        task.name = name,
+        kind,
+        loc.file = spawned.file(),
+        loc.line = spawned.line(),
+        loc.col = spawned.column(),
+    );
+    span.follows_from(Span::current());
+    span
 }

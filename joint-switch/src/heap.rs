@@ -36,10 +36,17 @@ const fn layout<T>() -> Layout {
 /// Allocates an uninitialised block for one `T`. Calls `handle_alloc_error` if there is no memory.
 #[inline]
 pub fn allocate<T>() -> NonNull<T> {
-    let layout = const { layout::<T>() };
-    // SAFETY: the layout's size is not zero, as `layout` asserts.
+    // SAFETY: the size is not zero, as `layout` asserts.
+    unsafe { block(const { layout::<T>() }) }.cast()
+}
+
+/// # Safety
+/// The layout's size is not zero.
+#[inline]
+unsafe fn block(layout: Layout) -> NonNull<u8> {
+    // SAFETY: passed on from the caller.
     let block = unsafe { alloc(layout) };
-    NonNull::new(block.cast()).unwrap_or_else(|| handle_alloc_error(layout))
+    NonNull::new(block).unwrap_or_else(|| handle_alloc_error(layout))
 }
 
 /// Frees a block.

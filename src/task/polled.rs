@@ -39,13 +39,19 @@ pub(super) fn watch<R>(task: Task, poll: impl FnOnce() -> R) -> (R, bool) {
         task,
         is_woken: Cell::new(false),
     };
-    let outer = POLLED.with(|polled| polled.replace(&raw const this));
+    let outer = replace(&raw const this);
     let result = poll();
-    POLLED.with(|polled| polled.set(outer));
+    replace(outer);
     // ORDERING: handler_marked. SeqCst, for the compiler alone: a signal handler that runs from
     // here on leaves no mark here.
     compiler_fence(order!(handler_marked: SeqCst));
     (result, this.is_woken.get())
+}
+
+/// Sets what this thread polls, and returns what it polled before.
+#[inline]
+fn replace(poll: *const Poll) -> *const Poll {
+    POLLED.with(|polled| polled.replace(poll))
 }
 
 /// Calls `f` with the poll that this thread makes.
@@ -141,14 +147,14 @@ struct Restore(*const Poll);
 impl Restore {
     #[inline]
     fn after_nobody() -> Self {
-        Self(POLLED.with(|polled| polled.replace(ptr::null())))
+        Self(replace(ptr::null()))
     }
 }
 
 impl Drop for Restore {
     #[inline]
     fn drop(&mut self) {
-        POLLED.with(|polled| polled.set(self.0));
+        replace(self.0);
     }
 }
 
