@@ -132,7 +132,7 @@ pub(crate) fn lab(words: &Words) -> Done {
 /// the same target folder. On joint-check the page is a copy in the target folder, so that the
 /// tests that find a change on loom are tried first.
 pub(crate) fn mutants(words: &Words) -> Done {
-    let line = "run --quiet --release -p joint-mutants --manifest-path ../verify/Cargo.toml \
+    let line = "run --quiet -p joint-mutants --manifest-path ../verify/Cargo.toml \
                 --no-default-features";
     let mut step = Step::cargo("mutants", line);
     let (mut build, mut page, mut cfg) =
