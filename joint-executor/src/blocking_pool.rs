@@ -9,21 +9,21 @@
 //! that was refused finds this case, under the lock, and ends every task in the queue, whether its
 //! own or another thread's.
 
-use alloc::{borrow::ToOwned, collections::VecDeque, string::String, sync::Arc};
+use alloc::{borrow::ToOwned, boxed::Box, collections::VecDeque, string::String, sync::Arc};
 use core::{cell::Cell, mem, time::Duration};
 use std::{
     io,
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    thread,
 };
 
 use crate::{
     guard::guarded,
     policy::{KEPT_IDLE, MANY},
     process::Process,
-    who,
+    threads, who,
 };
 use joint::task::Runnable;
+use joint_switch::thread;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -112,7 +112,7 @@ impl Pool {
         drop(state);
         let thread = thread::Builder::new().name("joint-blocking".to_owned());
         let own = self.clone();
-        if let Err(error) = thread.spawn(move || own.work()) {
+        if let Err(error) = threads::start(thread, Box::new(|| own.work())) {
             self.do_without(&error);
         }
     }

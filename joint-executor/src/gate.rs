@@ -26,6 +26,7 @@
 
 use alloc::vec::Vec;
 
+use super::padded::one_each;
 use joint_switch::{AtomicUsize, fence, order, recheck, wait_until};
 
 const OPEN: usize = 0;
@@ -53,7 +54,7 @@ impl Gate {
         Self {
             phase: AtomicUsize::new(OPEN),
             cancels: AtomicUsize::new(0),
-            arrived: (0..workers).map(|_| AtomicUsize::new(0)).collect(),
+            arrived: one_each(workers, |_| AtomicUsize::new(0)),
             polling: AtomicUsize::new(workers),
             present: AtomicUsize::new(workers),
         }

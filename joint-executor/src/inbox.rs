@@ -158,14 +158,16 @@ impl<M> Inbox<M> {
     ///
     /// Never waits. The work before the first task does not grow with the number of tasks in the
     /// queue.
-    pub(crate) fn take(&self, most: usize, take: impl FnMut(Runnable<M>)) {
+    pub(crate) fn take(&self, most: usize, mut take: impl FnMut(Runnable<M>)) {
         // ORDERING: take_look. Relaxed: `begin` decides.
         let first = self.first.load(order!(take_look: Relaxed));
         if first.is_null() || has(first, TAKING) {
             return;
         }
         if let Some(taking) = self.begin(first) {
-            taking.take(most).for_each(take);
+            for task in taking.take(most) {
+                take(task);
+            }
         }
     }
 

@@ -228,24 +228,28 @@ impl Metrics {
         self.spawned.saturating_sub(ended)
     }
 
+    fn total(&self, count: fn(&WorkerMetrics) -> u64) -> u64 {
+        self.workers.iter().map(count).sum()
+    }
+
     /// Returns the number of runs of tasks, of all workers.
     pub fn polls(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.polls).sum()
+        self.total(|worker| worker.polls)
     }
 
     /// Returns the number of steals, of all workers.
     pub fn steals(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.steals).sum()
+        self.total(|worker| worker.steals)
     }
 
     /// Returns how often the workers woke another worker.
     pub fn wakes(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.wakes).sum()
+        self.total(|worker| worker.wakes)
     }
 
     /// Returns how often the workers went to sleep.
     pub fn parks(&self) -> u64 {
-        self.workers.iter().map(|worker| worker.parks).sum()
+        self.total(|worker| worker.parks)
     }
 }
 

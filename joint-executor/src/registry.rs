@@ -64,6 +64,7 @@ use core::{
 use super::{
     fences::Fences,
     guard::lock,
+    padded::one_each,
     room::{self, Entry, put},
 };
 use joint::{
@@ -265,7 +266,7 @@ impl<K: RegistryOwner> Registry<K> {
     /// `fences` are those among the workers.
     pub(crate) fn new(workers: usize, fences: Fences) -> Self {
         Self {
-            shards: (0..=workers).map(|_| Default::default()).collect(),
+            shards: one_each(workers + 1, |_| Default::default()),
             outside: Mutex::new(()),
             walk: Mutex::new(()),
             fences,

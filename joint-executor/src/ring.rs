@@ -115,6 +115,14 @@ struct Slots {
 }
 
 impl Slots {
+    fn new(capacity: usize, older: Option<&Self>) -> Self {
+        let null = |_| AtomicPtr::new(ptr::null_mut());
+        Self {
+            words: (0..capacity).map(null).collect(),
+            older: older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut()),
+        }
+    }
+
     #[inline(always)]
     fn at(&self, index: u64) -> &AtomicPtr<()> {
         let at = index as usize & self.words.len().wrapping_sub(1);
@@ -269,11 +277,7 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
         if capacity as u64 > Self::MOST {
             return false;
         }
-        let null = |_| AtomicPtr::new(ptr::null_mut());
-        let more = Slots {
-            words: (0..capacity).map(null).collect(),
-            older: older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut()),
-        };
+        let more = Slots::new(capacity, older);
         for index in (1..=count as u64).map(|back| tail.wrapping_sub(back)) {
             let older = older.expect("only slots hold tasks");
             // ORDERING: copy. Relaxed: only the owner writes it.

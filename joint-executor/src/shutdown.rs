@@ -217,14 +217,14 @@ impl Executor {
             drop(waits);
         }
         let is_worker = own.contains(&true);
-        let wait = |worker: &usize| own[*worker] || !ends[*worker].wait(deadline, is_worker);
-        let late: Vec<_> = (0..ends.len()).filter(wait).collect();
+        let mut late: Vec<_> = (0..ends.len()).collect();
+        late.retain(|&worker| own[worker] || !ends[worker].wait(deadline, is_worker));
         if late.is_empty() {
             return Ok(());
         }
         // Workers that have arrived at the end are waiting for the others.
-        let is_busy = |worker: &usize| own[*worker] || !self.shared.gate.has_arrived(*worker);
-        let busy: Vec<_> = late.iter().copied().filter(is_busy).collect();
+        let mut busy = late.clone();
+        busy.retain(|&worker| own[worker] || !self.shared.gate.has_arrived(worker));
         // If no late worker is busy, all late workers are about to end.
         Err(if busy.is_empty() { late } else { busy })
     }

@@ -83,7 +83,10 @@
 //! again. As that may be never, it does not count as on its way up.
 
 use super::fences::Fences;
-use crate::{guard::lock, padded::CachePadded};
+use crate::{
+    guard::lock,
+    padded::{CachePadded, one_each},
+};
 use alloc::{boxed::Box, vec::Vec};
 use core::{task::Waker, time::Duration};
 use joint_switch::{
@@ -183,8 +186,8 @@ impl Sleep {
     ) -> Self {
         Self {
             counts: CachePadded::new(AtomicU64::new(0)),
-            words: (0..workers).map(|_| AtomicUsize::new(AWAKE)).collect(),
-            reached: (0..workers).map(|_| Reached::new()).collect(),
+            words: one_each(workers, |_| AtomicUsize::new(AWAKE)),
+            reached: one_each(workers, |_| Reached::new()),
             ring: Box::new(ring),
             fences,
         }
@@ -383,9 +386,11 @@ impl Sleep {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
         // `sleep_fence`.
         fence(order!(end_fence: SeqCst));
-        let all = 0..self.words.len();
-        all.filter_map(|worker| self.wake(worker, |_| true).away())
-            .collect()
+        let mut away = Vec::new();
+        for worker in 0..self.words.len() {
+            away.extend(self.wake(worker, |_| true).away());
+        }
+        away
     }
 
     /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
@@ -537,8 +542,12 @@ impl Reached {
     }
 
     fn unpark(&self) {
-        self.thread.get().into_iter().for_each(Thread::unpark);
-        (self.moved.get().into_iter()).for_each(|moved| lock(moved).unpark());
+        if let Some(thread) = self.thread.get() {
+            thread.unpark();
+        }
+        if let Some(moved) = self.moved.get() {
+            lock(moved).unpark();
+        }
     }
 }
 

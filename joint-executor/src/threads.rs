@@ -1,12 +1,12 @@
 //! [`Thread`]: what a shutdown knows of a worker's thread.
 
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::{
     future::{Future, poll_fn},
     pin::pin,
     task::Poll,
 };
-use std::time::Instant;
+use std::{io, time::Instant};
 
 use super::{
     guard::lock,
@@ -17,6 +17,14 @@ use joint_switch::{
     Mutex,
     thread::{self, JoinHandle, ThreadId},
 };
+
+/// Starts a thread. Compiled once, and not for each function that a thread runs.
+pub(crate) fn start(
+    thread: thread::Builder,
+    run: Box<dyn FnOnce() + Send>,
+) -> io::Result<JoinHandle<()>> {
+    thread.spawn(run)
+}
 
 /// The threads of an executor, by its workers' indexes.
 #[derive(Default)]

@@ -77,14 +77,22 @@ thread_local! {
     };
 }
 
+/// Callers do not keep it. Without a closure, which would be compiled for each of them.
+#[inline(always)]
+fn here<'a>() -> &'a Here {
+    let here = HERE.with(ptr::from_ref);
+    // SAFETY: it has no destructor, and so stays as long as the thread, on which the caller is.
+    unsafe { &*here }
+}
+
 #[inline(always)]
 pub(super) fn worker<W>() -> *const W {
-    HERE.with(|here| here.code.get().worker).cast()
+    here().code.get().worker.cast()
 }
 
 #[inline(always)]
 pub(super) fn forks<F>() -> *const F {
-    HERE.with(|here| here.code.get().forks).cast()
+    here().code.get().forks.cast()
 }
 
 /// The worker that this thread is.
@@ -96,30 +104,30 @@ pub(super) fn thread<W>() -> *const W {
 
 #[inline(always)]
 pub(super) fn local<L>() -> *const L {
-    HERE.with(|here| here.code.get().local).cast()
+    here().code.get().local.cast()
 }
 
 pub(super) fn entered<E>() -> *const E {
-    HERE.with(|here| here.code.get().entered).cast()
+    here().code.get().entered.cast()
 }
 
 /// The executor whose task starts here, in code that is none of its workers'.
 pub(super) fn starter<S>() -> *const S {
-    HERE.with(|here| here.starter.get()).cast()
+    here().starter.get().cast()
 }
 
 #[inline(always)]
 pub(super) fn values<V>() -> *const V {
-    HERE.with(|here| here.code.get().values).cast()
+    here().code.get().values.cast()
 }
 
 #[inline(always)]
 pub(super) fn is_disposed() -> bool {
-    HERE.with(|here| here.code.get().is_disposed)
+    here().code.get().is_disposed
 }
 
 pub(super) fn waits_for_lent() -> bool {
-    HERE.with(|here| here.code.get().waits_for_lent)
+    here().code.get().waits_for_lent
 }
 
 /// Calls `f`, which waits for another thread to give back what this one has lent.
@@ -204,42 +212,41 @@ impl Starter {
 /// if `most` such calls are under way on this thread.
 #[inline]
 pub(super) fn as_started<R>(most: usize, starter: Starter, f: impl FnOnce() -> R) -> Option<R> {
-    HERE.with(|here| {
-        let starts = here.starts.get();
-        if starts >= most {
-            return None;
+    let here = here();
+    let starts = here.starts.get();
+    if starts >= most {
+        return None;
+    }
+    let around = here.code.get();
+    let mut code = Code {
+        values: ptr::null(),
+        is_disposed: false,
+        ..around
+    };
+    let mut outside = here.starter.get();
+    match starter {
+        Starter::Local(local) => code.local = local,
+        Starter::Worker => {
+            code.local = ptr::null();
+            code.entered = ptr::null();
         }
-        let around = here.code.get();
-        let mut code = Code {
-            values: ptr::null(),
-            is_disposed: false,
-            ..around
-        };
-        let mut outside = here.starter.get();
-        match starter {
-            Starter::Local(local) => code.local = local,
-            Starter::Worker => {
-                code.local = ptr::null();
-                code.entered = ptr::null();
-            }
-            Starter::Other { entered, shared } => {
-                outside = shared;
-                code = Code {
-                    entered,
-                    waits_for_lent: around.waits_for_lent,
-                    ..Code::NOBODY
-                };
-            }
+        Starter::Other { entered, shared } => {
+            outside = shared;
+            code = Code {
+                entered,
+                waits_for_lent: around.waits_for_lent,
+                ..Code::NOBODY
+            };
         }
-        // The drop of the future and the hooks are no code of the spawner's task either.
-        let f = || task::without_current(f);
-        let f = || match code == around {
-            true => f(),
-            false => with_value(&here.code, code, f),
-        };
-        let f = || with_value(&here.starter, outside, f);
-        Some(with_value(&here.starts, starts + 1, f))
-    })
+    }
+    // The drop of the future and the hooks are no code of the spawner's task either.
+    let f = || task::without_current(f);
+    let f = || match code == around {
+        true => f(),
+        false => with_value(&here.code, code, f),
+    };
+    let f = || with_value(&here.starter, outside, f);
+    Some(with_value(&here.starts, starts + 1, f))
 }
 
 #[inline]
@@ -264,13 +271,13 @@ pub(super) fn become_thread<W, F>(worker: *const W, forks: *const F) -> ThisThre
     };
     ThisThread {
         _code: code.enter(),
-        thread: HERE.with(|here| here.thread.replace(worker.cast())),
+        thread: here().thread.replace(worker.cast()),
     }
 }
 
 impl Drop for ThisThread {
     fn drop(&mut self) {
-        HERE.with(|here| here.thread.set(self.thread));
+        here().thread.set(self.thread);
     }
 }
 
@@ -279,20 +286,25 @@ impl Drop for ThisThread {
 impl Code {
     #[inline(always)]
     fn current() -> Self {
-        HERE.with(|here| here.code.get())
+        here().code.get()
     }
 
     #[inline(always)]
     fn enter(self) -> Entered {
-        Entered(HERE.with(|here| here.code.replace(self)))
+        Entered(here().code.replace(self))
     }
 
     /// Calls `f` as such code, in no task and with a budget of its own.
     #[inline]
     fn call<R>(self, f: impl FnOnce() -> R) -> R {
-        let _budget = budget::save();
-        let _code = self.enter();
+        let _apart = self.begin();
         task::without_current(f)
+    }
+
+    #[inline]
+    fn begin(self) -> (Entered, budget::Saved) {
+        let budget = budget::save();
+        (self.enter(), budget)
     }
 }
 
@@ -302,7 +314,7 @@ struct Entered(Code);
 impl Drop for Entered {
     #[inline(always)]
     fn drop(&mut self) {
-        HERE.with(|here| here.code.set(self.0));
+        here().code.set(self.0);
     }
 }
 
@@ -321,12 +333,10 @@ impl<T: Copy, P: Fn(&mut Code) -> &mut T> Part<T, P> {
 
     #[inline(always)]
     fn replace(part: &P, value: T) -> T {
-        HERE.with(|here| {
-            let mut code = here.code.get();
-            let before = mem::replace(part(&mut code), value);
-            here.code.set(code);
-            before
-        })
+        let mut code = Code::current();
+        let before = mem::replace(part(&mut code), value);
+        here().code.set(code);
+        before
     }
 }
 

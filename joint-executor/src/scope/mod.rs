@@ -169,7 +169,9 @@ impl Inner {
             drop(task);
             return handle(receiver);
         };
-        (ended.into_iter().flatten()).for_each(|end| self.note_task(end));
+        for end in ended.into_iter().flatten() {
+            self.note_task(end);
+        }
         // Once the result is there, the child's future is gone.
         let lent = Lent(|| receiver.is_finished());
         let start = AssertUnwindSafe(|| self.insert(start(task)));
@@ -315,7 +317,9 @@ impl Inner {
         let first = panics.min_by_key(|(_, (number, _))| *number);
         let first = first.map(|(key, _)| key).map(|key| leaked.remove(key));
         for (_, mut held) in first.into_iter().chain(leaked.drain()) {
-            held.0.take().into_iter().for_each(|error| self.note(error));
+            if let Some(error) = held.0.take() {
+                self.note(error);
+            }
         }
         let mut failed = mem::take(&mut *lock(&self.failed));
         if let Some(payload) = failed.panic.0.take() {

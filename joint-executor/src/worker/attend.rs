@@ -144,7 +144,9 @@ impl Attendant {
     /// driver. Returns the wakers that wait for them.
     fn look_at_sources(&self, driver: &Driver) -> Vec<Waker> {
         let mut keeper = driver.has_sources().then(|| driver.keep()).flatten();
-        keeper.iter_mut().for_each(Keeper::look);
+        if let Some(keeper) = &mut keeper {
+            keeper.look();
+        }
         self.take_ready(keeper)
     }
 
@@ -152,9 +154,9 @@ impl Attendant {
     /// memory.
     pub(super) fn take_ready(&self, keeper: Option<Keeper<'_>>) -> Vec<Waker> {
         let mut woken = self.woken.take();
-        keeper
-            .into_iter()
-            .for_each(|keeper| keeper.leave(&mut woken));
+        if let Some(keeper) = keeper {
+            keeper.leave(&mut woken);
+        }
         woken
     }
 

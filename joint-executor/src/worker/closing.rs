@@ -106,19 +106,18 @@ fn cancel_waiting(worker: &Running<'_>) {
     };
     if !waiting.is_empty() {
         // The queue takes all.
-        waiting
-            .into_iter()
-            .for_each(|one| worker.queues.push_beyond(one));
+        for one in waiting {
+            worker.queues.push_beyond(one);
+        }
         worker.notify();
     }
 }
 
 /// Cancels every waiting task that is pinned to this worker, and queues it.
 fn cancel_pinned(worker: &Core) {
-    let waiting = worker.shared().registry.cancel_pinned(worker.index());
-    waiting
-        .into_iter()
-        .for_each(|one| worker.queues.push_pinned(one));
+    for one in worker.shared().registry.cancel_pinned(worker.index()) {
+        worker.queues.push_pinned(one);
+    }
 }
 
 /// The work of a worker inside a poll, or a drop, that blocks it in a closed executor.

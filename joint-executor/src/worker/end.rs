@@ -10,7 +10,7 @@ use super::{
     shared::{FAMILY, Runnable, Shared},
     state::Running,
 };
-use crate::{gate, guard::Frames, policy::MOST_NESTED, registry::Registry, who};
+use crate::{gate, guard::Frames, policy::MOST_NESTED, registry::Registry, threads, who};
 use joint::{
     task::{EndedTask, TaskEnd},
     waker,
@@ -59,7 +59,9 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
             }
         })
     });
-    here.into_iter().for_each(|one| dispose(shared, one));
+    if let Some(one) = here {
+        dispose(shared, one);
+    }
 }
 
 /// Counts a task whose future has just been dropped on this thread, by the executor's own worker,
@@ -148,7 +150,8 @@ impl Shared {
         let start = || {
             let shared = self.this.upgrade().expect("the caller has a count");
             let thread = thread::Builder::new().name("joint-late".to_owned());
-            !self.threads().has_host && thread.spawn(move || shared.dispose_injected()).is_ok()
+            let run = Box::new(move || shared.dispose_injected());
+            !self.threads().has_host && threads::start(thread, run).is_ok()
         };
         gate::dispose_elsewhere(
             || self.has_none_injected(),

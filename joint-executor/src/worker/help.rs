@@ -24,6 +24,7 @@ use std::time::Instant;
 use super::shared::Shared;
 use crate::{
     fork_join::job::{Taken, Wait, while_lent},
+    padded::one_each,
     policy::{LONGEST_WATCH, LOOKS, ROOM_ON_STACK, SOON},
 };
 use joint::{completion::Ended, park::block_on_timeout};
@@ -51,7 +52,7 @@ impl Helper {
             since: now(),
         };
         Self {
-            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            seen: one_each(workers, |_| Cell::new(seen)),
             stack: Cell::new(0),
         }
     }

@@ -12,7 +12,7 @@ use super::{
     shared::{Decides, Runnable, Shared},
     state::{Core, Running},
 };
-use crate::{deques::Deques, fences::Fences, hooks::Hooks, sleep::Woke};
+use crate::{deques::Deques, fences::Fences, hooks::Hooks, padded::one_each, sleep::Woke};
 
 /// One worker. Only its own thread touches it.
 // The core is first, so that the way from a thread to the worker that runs needs no addition.
@@ -47,23 +47,26 @@ impl Deref for Worker {
 impl Shared {
     /// Makes what the workers of an executor share, and the workers. `fences` are those among the
     /// workers.
+    #[inline(never)]
     pub(crate) fn with_workers(
         workers: usize,
         fences: Fences,
         hooks: Hooks,
         decides: Decides,
     ) -> (Arc<Self>, Vec<Worker>) {
-        let deques: Vec<_> = (0..workers).map(|_| Deques::new(fences)).collect();
+        let deques = one_each(workers, |_| Deques::new(fences));
         let shared = Self::new(&deques, fences, hooks, decides);
-        let worker = |(index, deques)| Worker {
-            core: Core::new(Queues::new(shared.clone(), index, deques)),
-            idle: Idle::new(index, workers),
-            attendant: Attendant::default(),
-            closing: Closing::default(),
-            next_blocked_check: Cell::new(None),
-            stepping: Stepping::default(),
-        };
-        let all = deques.into_iter().enumerate().map(worker).collect();
+        let mut all = Vec::with_capacity(workers);
+        for (index, deques) in deques.into_iter().enumerate() {
+            all.push(Worker {
+                core: Core::new(Queues::new(shared.clone(), index, deques)),
+                idle: Idle::new(index, workers),
+                attendant: Attendant::default(),
+                closing: Closing::default(),
+                next_blocked_check: Cell::new(None),
+                stepping: Stepping::default(),
+            });
+        }
         (shared, all)
     }
 }

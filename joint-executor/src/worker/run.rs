@@ -49,7 +49,7 @@ impl Running<'_> {
         budget::refill();
         match self.watches_polls {
             false => self.settle(self.poll(runnable)),
-            true => self.run_watched(runnable, |polled| self.settle(polled)),
+            true => self.run_watched(runnable, &mut |polled| self.settle(polled)),
         }
     }
 
@@ -76,11 +76,11 @@ impl Running<'_> {
     /// task has ended before the last hook, which may wait for that.
     #[cold]
     #[inline(never)]
-    pub(super) fn run_watched<R>(
+    pub(super) fn run_watched(
         &self,
         runnable: Runnable,
-        settle: impl FnOnce(Polled<EntryLink>) -> R,
-    ) -> R {
+        settle: &mut dyn FnMut(Polled<EntryLink>),
+    ) {
         let stranger = |f: &mut dyn FnMut()| self.stranger_by(f);
         let poll = |runnable| self.poll(runnable);
         watched(
@@ -88,9 +88,9 @@ impl Running<'_> {
             &self.name,
             runnable,
             &stranger,
-            poll,
+            &poll,
             settle,
-        )
+        );
     }
 
     /// Calls the hook for a task that this worker is about to queue because it was woken.
@@ -128,14 +128,14 @@ impl Running<'_> {
 /// left to do, if the task has ended before the last hook.
 #[cold]
 #[inline(never)]
-pub(super) fn watched<R>(
+pub(super) fn watched(
     hooks: &Hooks,
     name: &RefCell<String>,
     runnable: Runnable,
     stranger: &dyn Fn(&mut dyn FnMut()),
-    poll: impl FnOnce(Runnable) -> Polled<EntryLink>,
-    settle: impl FnOnce(Polled<EntryLink>) -> R,
-) -> R {
+    poll: &dyn Fn(Runnable) -> Polled<EntryLink>,
+    settle: &mut dyn FnMut(Polled<EntryLink>),
+) {
     stranger(&mut || Hooks::task(&hooks.before_poll, &runnable));
     let (id, spawned) = (runnable.id(), runnable.spawned());
     // Taken out of the cell, because a hook's code could come back here.
@@ -156,18 +156,16 @@ pub(super) fn watched<R>(
             });
         }
     };
-    let settled = match poll(runnable) {
+    match poll(runnable) {
         Polled::Woken(runnable) => {
             after(&kept);
             stranger(&mut || Hooks::task(&hooks.on_wake, &runnable));
-            settle(Polled::Woken(runnable))
+            settle(Polled::Woken(runnable));
         }
         polled => {
-            let settled = settle(polled);
+            settle(polled);
             after(&kept);
-            settled
         }
-    };
+    }
     name.replace(kept);
-    settled
 }

@@ -33,7 +33,7 @@ use crate::{
     hooks::Hooks,
     inbox::Inbox,
     metrics::{Counters, Metrics, OutsideCounters},
-    padded::CachePadded,
+    padded::{CachePadded, one_each},
     policy::{MANY, SOON, WORTH_A_WAKE},
     process::Process,
     registry::{self, Registry, RegistryOwner},
@@ -113,6 +113,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// `fences` are those among the workers, and `deques` their queues.
+    #[inline(never)]
     pub(super) fn new(
         deques: &[Deques<Runnable>],
         fences: Fences,
@@ -125,20 +126,16 @@ impl Shared {
             this: this.clone(),
             injector: CachePadded::new(Inbox::new()),
             high_injector: CachePadded::new(Inbox::new()),
-            stealers: deques.iter().map(Deques::stealer).collect(),
-            inboxes: (0..workers)
-                .map(|_| CachePadded::new(Inbox::new()))
-                .collect(),
-            forks: (0..workers)
-                .map(|_| CachePadded::new(Forks::new(MANY, fences)))
-                .collect(),
+            stealers: one_each(workers, |worker| deques[worker].stealer()),
+            inboxes: one_each(workers, |_| CachePadded::new(Inbox::new())),
+            forks: one_each(workers, |_| CachePadded::new(Forks::new(MANY, fences))),
             sleep: {
                 let driver = driver.clone();
                 Sleep::new(workers, fences, move || driver.ring())
             },
             driver,
             registry: Registry::new(workers, fences),
-            counters: (0..workers).map(|_| CachePadded::default()).collect(),
+            counters: one_each(workers, |_| CachePadded::default()),
             outside: OutsideCounters::default(),
             // An owner keeps the order of what is queued, by the slower way of a spawn.
             watches_tasks: decides == Decides::Owner || hooks.watch_tasks(),
@@ -170,10 +167,14 @@ impl Shared {
 
     /// Returns what `has` sees, to a worker that was the last lookout (`sleep.rs`).
     pub(crate) fn last_look(&self, has: impl FnOnce(&Self) -> bool) -> bool {
-        self.sleep
-            .awake()
-            .for_each(|worker| self.stealers[worker].meet());
+        self.meet_awake();
         has(self)
+    }
+
+    fn meet_awake(&self) {
+        for worker in self.sleep.awake() {
+            self.stealers[worker].meet();
+        }
     }
 
     /// Whether there is a task in any queue that all workers serve, or a stranger to wake.

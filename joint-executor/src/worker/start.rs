@@ -93,15 +93,11 @@ fn poll(shared: &Shared, runnable: Runnable) -> Polled<EntryLink> {
 #[cold]
 fn poll_watched(shared: &Shared, runnable: Runnable) -> Polled<EntryLink> {
     let name = RefCell::default();
-    let poll = Runnable::poll;
-    watched(
-        &shared.hooks,
-        &name,
-        runnable,
-        &stranger_by,
-        poll,
-        |polled| polled,
-    )
+    let mut polled = Polled::Pending;
+    let settle = &mut |now| polled = now;
+    let (hooks, poll) = (&shared.hooks, &Runnable::poll);
+    watched(hooks, &name, runnable, &stranger_by, poll, settle);
+    polled
 }
 
 /// Does what the first poll has left to do.

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::{
     deques::MOST_QUEUED,
-    guard::{caught, once},
+    guard::{guarded, once},
     hooks::{Hooks, WorkerHook},
     metrics::Counters,
     registry::Lane,
@@ -166,12 +166,14 @@ impl<'w> Running<'w> {
         if self.queues.take_yield() || self.queues.has_one() {
             self.notify();
         }
-        self.queues.before(After::Anything, || caught(f));
+        self.queues.before(After::Anything, || guarded(f));
     }
 
     /// Wakes strangers, one after the other.
     pub(super) fn wake_strangers(&self, wakers: impl IntoIterator<Item = Waker>) {
-        (wakers.into_iter()).for_each(|waker| self.stranger(|| waker.wake()));
+        for waker in wakers {
+            self.stranger(|| waker.wake());
+        }
     }
 
     /// Calls a hook of this worker. Without the hook, the one task that runs next stays

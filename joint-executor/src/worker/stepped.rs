@@ -46,7 +46,6 @@ pub enum Step {
 impl Worker {
     /// Registers this thread as one that runs the worker. Called before the first step, and again
     /// when the worker has moved to another thread.
-    #[inline(never)]
     pub(crate) fn begin_here(&self) {
         // An owner who chooses the tasks also serves the driver, whose first use unparks the rest.
         if self.shared().decides == Decides::Workers {
@@ -59,7 +58,6 @@ impl Worker {
     }
 
     /// Runs up to `most` tasks. The waker is for the time in which there are none.
-    #[inline(never)]
     pub(crate) fn step(&self, most: usize, waker: &Waker) -> Step {
         if self.stepping.has_ended.get() {
             return Step::Ended;
@@ -135,15 +133,15 @@ impl Worker {
     /// there was something.
     fn come_back(&self, find: impl FnOnce() -> Option<Found>) -> (Running<'_>, bool) {
         self.stepping.is_away.set(false);
-        let waker = self.shared().sleep.come_back(self.index());
+        let mut waker = self.shared().sleep.come_back(self.index());
         self.queues.look_within(1);
         let searching = Searching::back(&self.core);
         let (running, found) = match find() {
             Some(found) => (self.idle.take_up(searching, found), true),
             None => (self.idle.stop(searching), false),
         };
-        if let Some(waker) = waker {
-            running.stranger(|| drop(waker));
+        if waker.is_some() {
+            running.stranger_by(&mut || drop(waker.take()));
         }
         (running, found)
     }
@@ -190,7 +188,6 @@ impl Worker {
 
     /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
     /// no other worker waits there.
-    #[inline(never)]
     pub(crate) fn wait_here(&self, limit: Option<Duration>) {
         if self.stepping.has_ended.get() {
             return;
@@ -210,7 +207,7 @@ impl Worker {
         let deadline = limit.and_then(|limit| host::now().checked_add(limit));
         let left = || deadline.map(|deadline| deadline.saturating_duration_since(host::now()));
         let searching = self.idle.search(Running::of(&self.core));
-        let park = |urgent: &dyn Fn() -> bool, Parking { in_driver, park }: Parking<'_>| {
+        let mut park = |urgent: &dyn Fn() -> bool, Parking { in_driver, park }: Parking<'_>| {
             let mut park = |_| park(left()) || left() == Some(Duration::ZERO);
             let parking = Parking {
                 in_driver,
@@ -219,7 +216,7 @@ impl Worker {
             let has_work = || shared.last_look(|all| all.has_queued());
             let _parked = (shared.sleep).park(index, None, urgent, has_work, parking);
         };
-        let parked = self.idle.park(searching, &self.attendant, true, park);
+        let parked = self.idle.park(searching, &self.attendant, true, &mut park);
         if let ControlFlow::Continue(searching) = parked {
             self.idle.stop(searching);
         }
@@ -283,7 +280,11 @@ impl Worker {
         };
         match self.watches_polls {
             false => settle(running.poll(runnable)),
-            true => running.run_watched(runnable, settle),
+            true => {
+                let mut woken = None;
+                running.run_watched(runnable, &mut |polled| woken = settle(polled));
+                woken
+            }
         }
     }
 

@@ -32,15 +32,17 @@ impl Worker {
         self.as_current(f)
     }
 
+    // Always: it returns much.
+    #[inline(always)]
     fn begin_on_thread(&self) -> OnThread<'_> {
         let _this_thread = self.become_this_thread();
         let before = host::update(|host| {
             host.attend = Some(attend_while_blocked);
             host.on_refused = Some(|| {
                 with_current(|worker| {
-                    worker
-                        .into_iter()
-                        .for_each(|worker| worker.queues.hurry_turn())
+                    if let Some(worker) = worker {
+                        worker.queues.hurry_turn();
+                    }
                 });
             });
             host.on_wait = self.shared().hooks.on_wait;
@@ -62,7 +64,9 @@ impl Worker {
                 (Some(runnable), false) => running.run(runnable),
                 (None, false) => running = self.idle.look_out(running, &self.attendant),
                 (next, true) => {
-                    next.into_iter().for_each(|late| running.discard(late));
+                    if let Some(late) = next {
+                        running.discard(late);
+                    }
                     return self.close_down(running);
                 }
             }

@@ -40,8 +40,8 @@ fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut both = [0; 2];
     create(&mut both)?;
     // SAFETY: they have just been opened, and nobody else closes them.
-    let [reader, writer] = both.map(|raw| unsafe { OwnedFd::from_raw_fd(raw) });
-    Ok((reader, writer))
+    let owned = |raw| unsafe { OwnedFd::from_raw_fd(raw) };
+    Ok((owned(both[0]), owned(both[1])))
 }
 
 #[cfg(not(any(

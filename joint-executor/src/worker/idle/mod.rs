@@ -126,9 +126,9 @@ impl Idle {
                 // Others may wait for it while a stranger's code runs here.
                 running.queues.give_back(runnable);
                 running.wake_strangers(away);
-                steal
-                    .iter()
-                    .for_each(|steal| tell_of_theft(&running, steal));
+                if let Some(steal) = &steal {
+                    tell_of_theft(&running, steal);
+                }
             }
             Found::Task(runnable, _) => running.run_or_discard(runnable),
             Found::Fork(taken) if away.is_some() => {
@@ -174,7 +174,6 @@ impl Idle {
 
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
     /// thread goes away if it finds nothing, and then watches nobody.
-    #[inline(never)]
     pub(super) fn find_eagerly(&self, worker: &Core) -> Option<Found> {
         let queues = &worker.queues;
         let own = queues.next_own().or_else(|| queues.take_injected());
@@ -238,7 +237,7 @@ impl Idle {
             _ => last,
         };
         let keeps = !leaves;
-        self.park(searching, attendant, keeps, |urgent, parking| {
+        self.park(searching, attendant, keeps, &mut |urgent, parking| {
             let misses = keeps && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
             let manner = sight.manner(leaves || is_visited());
@@ -274,7 +273,7 @@ impl Idle {
         mut searching: Searching<'w>,
         attendant: &Attendant,
         keeps: bool,
-        park: impl FnOnce(&dyn Fn() -> bool, Parking<'_>),
+        park: &mut dyn FnMut(&dyn Fn() -> bool, Parking<'_>),
     ) -> ControlFlow<Running<'w>, Searching<'w>> {
         let worker = searching.core();
         let (driver, hooks) = (&worker.shared().driver, &worker.shared().hooks);

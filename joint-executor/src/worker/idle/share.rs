@@ -18,8 +18,6 @@
 //! between two polls. A worker with a single task then takes it, and has a pair itself. So each
 //! task is one of a pair only for some of the time.
 
-use core::array;
-
 use crate::policy::{MANY, TURN};
 
 /// The looks of a worker at another one, or at itself.
@@ -57,24 +55,26 @@ impl Row {
         look: u32,
         own: Option<&Self>,
     ) {
-        // Turns may wrap around: only differences count.
-        let turns = turns.map(|turns| turns as u32);
-        self.queued = queued.map(|queued| u32::try_from(queued).unwrap_or(u32::MAX));
-        if look == 0 {
-            (self.before, self.least) = (turns, self.queued);
+        for i in 0..2 {
+            // Turns may wrap around: only differences count.
+            let turns = turns[i] as u32;
+            self.queued[i] = u32::try_from(queued[i]).unwrap_or(u32::MAX);
+            if look == 0 {
+                (self.before[i], self.least[i]) = (turns, self.queued[i]);
+            }
+            self.turns[i] = turns.wrapping_sub(self.before[i]);
+            self.least[i] = self.least[i].min(self.queued[i]);
         }
-        self.turns = array::from_fn(|i| turns[i].wrapping_sub(self.before[i]));
-        self.least = array::from_fn(|i| self.least[i].min(self.queued[i]));
         if look + 1 == TURN {
             let [polls, high] = self.turns;
             self.is_high = high > 0 && high >= polls / 2;
             // A worker without tasks has no turns, however fast it is.
             if let Some(own) = own.filter(|own| own.least[1].min(self.least[1]) > 0) {
                 let now = [own.turns[0], polls];
-                self.pace = array::from_fn(|i| {
-                    let mean = (3 * u64::from(self.pace[i]) + u64::from(now[i])) / 4;
-                    mean.max(1) as u32
-                });
+                for (pace, now) in self.pace.iter_mut().zip(now) {
+                    let mean = (3 * u64::from(*pace) + u64::from(now)) / 4;
+                    *pace = mean.max(1) as u32;
+                }
             }
         }
     }

@@ -25,6 +25,7 @@ use super::share::Row;
 use crate::{
     fork_join::job::Taken,
     hooks::StealInfo,
+    padded::one_each,
     policy::{MANY, SOON, STUCK, TURN, WORTH_A_STEAL},
     worker::{
         queues::Queues,
@@ -99,7 +100,7 @@ impl Lookout {
         };
         Self {
             index,
-            seen: (0..workers).map(|_| Cell::new(seen)).collect(),
+            seen: one_each(workers, |_| Cell::new(seen)),
             began: Cell::new((now, 0)),
             looked: Cell::new((now, 0)),
             looks: Cell::new(0),
@@ -266,8 +267,9 @@ impl Lookout {
             seen.row
         };
         let own = look_at(self.index, None);
-        self.others()
-            .for_each(|other| _ = look_at(other, Some(&own)));
+        for other in self.others() {
+            look_at(other, Some(&own));
+        }
         let stolen = self.steal_by(queues, |victim| {
             let seen = self.seen[victim].get();
             let is_slow = queues.runs() - seen.runs >= TURN.into();

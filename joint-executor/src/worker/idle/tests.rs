@@ -44,8 +44,8 @@ impl Worker {
     }
 
     /// Parks as `park` does, after a search that has found nothing. Returns the same.
-    fn park(&self, keeps: bool, park: impl FnOnce(&dyn Fn() -> bool, Parking<'_>)) -> bool {
-        self.ends((self.idle).park(self.search(), &self.attendant, keeps, park))
+    fn park(&self, keeps: bool, mut park: impl FnMut(&dyn Fn() -> bool, Parking<'_>)) -> bool {
+        self.ends((self.idle).park(self.search(), &self.attendant, keeps, &mut park))
     }
 
     fn ends<'w>(&'w self, parked: ControlFlow<Running<'w>, Searching<'w>>) -> bool {
@@ -287,7 +287,7 @@ fn no_worker_parks_beside_a_driver_that_its_keeper_just_left() {
         assert!(keeper.is_some());
         let searching = worker.search();
         worker.ends(
-            (worker.idle).park(searching, &worker.attendant, keeps, |urgent, _| {
+            (worker.idle).park(searching, &worker.attendant, keeps, &mut |urgent, _| {
                 assert!(!urgent(), "another worker keeps the driver");
                 keeper = None;
                 assert_eq!(urgent(), keeps);

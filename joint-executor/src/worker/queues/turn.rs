@@ -282,7 +282,9 @@ impl Queues {
             }
             woke @ Woke::Away(_) => {
                 // Its owner's waker may wait for this task.
-                task.into_iter().for_each(|task| self.give_back(task));
+                if let Some(task) = task {
+                    self.give_back(task);
+                }
                 worker.woke(woke);
                 self.next_queued()
             }
