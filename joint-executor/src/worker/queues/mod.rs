@@ -185,7 +185,9 @@ impl Queues {
     }
 
     pub(super) fn next_pinned(&self) -> Option<Runnable> {
-        self.fetch_pinned();
+        if self.has_inbox() {
+            self.fetch_pinned();
+        }
         let mut pinned = self.pinned.borrow_mut();
         let next = pinned.pop_front();
         self.turns.pinned_has_run();
