@@ -173,6 +173,7 @@ impl Arrivals {
 
     /// Returns the [data](Waker::data) of the registered waker, if it is that of a task, which may
     /// be gone by now.
+    #[cfg(feature = "dump")]
     pub(crate) fn waiter(&self) -> Option<usize> {
         // ORDERING: waiter. Relaxed: the address is compared, and nothing behind it is read.
         let word = self.0.load(order!(waiter: Relaxed));

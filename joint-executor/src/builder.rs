@@ -12,14 +12,10 @@ use super::{
     hosted::{self, BoundWorker, Host, HostedWorker},
     sleep::MOST_WORKERS,
     task_info::TaskInfo,
-    threads::Threads,
-    times::Times,
+    threads::{self, Threads},
     worker::shared::{Decides, Shared},
 };
-use joint::{
-    host::OnWait,
-    task::{Id, TaskEnd},
-};
+use joint::task::{Id, TaskEnd};
 use joint_switch::thread;
 
 /// The settings of a new [`Executor`].
@@ -327,7 +323,12 @@ impl Builder {
         self
     }
 
-    pub(super) fn with_times(mut self, times: Arc<Times>, on_wait: OnWait) -> Self {
+    #[cfg(feature = "dump")]
+    pub(super) fn with_times(
+        mut self,
+        times: Arc<super::times::Times>,
+        on_wait: joint::host::OnWait,
+    ) -> Self {
         self.hooks.times = Some(times);
         self.hooks.on_wait = Some(on_wait);
         self
@@ -348,7 +349,7 @@ impl Builder {
             if let Some(size) = self.stack_size {
                 thread = thread.stack_size(size);
             }
-            let handle = thread.spawn(|| worker.run())?;
+            let handle = threads::start(thread, Box::new(|| worker.run()))?;
             executor.shared.threads().all[index].handle = Some(handle);
         }
         Ok(executor)

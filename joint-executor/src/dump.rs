@@ -27,6 +27,7 @@ use super::driver::reactor::Way;
 use super::{
     Builder, Executor,
     driver::clock,
+    hosted::BoundWorker,
     join_set,
     times::{TaskTimes, Times},
     worker::shared::{Runnable, Shared},
@@ -124,6 +125,14 @@ impl Executor {
     /// ```
     pub fn dump(&self) -> Dump {
         Dump::of(&self.shared, self.shared.hooks.times.is_some())
+    }
+}
+
+impl BoundWorker {
+    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. It shows
+    /// the waits for oneshots that were [noted](note_wait).
+    pub fn dump(&self) -> Dump {
+        Dump::of(self.shared(), true)
     }
 }
 

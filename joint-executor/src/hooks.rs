@@ -3,13 +3,12 @@
 //! A hook is user code. It is called only where nothing is half done and where no lock is held that
 //! the hook could take. Its panic is caught.
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::boxed::Box;
 use std::time::Instant;
 
 use super::{
     guard::{caught, once},
     task_info::{Data, DataSlot, TaskInfo},
-    times::Times,
 };
 use joint::{
     host::OnWait,
@@ -53,9 +52,10 @@ pub(crate) struct Hooks {
     pub(super) on_push: Option<PushHook>,
     pub(super) on_timer: Option<TimerHook>,
     pub(super) start: Option<StartHook>,
-    /// What the hooks of [`record_times`](super::Builder::record_times) write.
-    pub(super) times: Option<Arc<Times>>,
-    /// What [`record_times`](super::Builder::record_times) notes on the workers' threads.
+    /// What the hooks of `Builder::record_times` write.
+    #[cfg(feature = "dump")]
+    pub(super) times: Option<alloc::sync::Arc<super::times::Times>>,
+    /// What `Builder::record_times` notes on the workers' threads.
     pub(super) on_wait: Option<OnWait>,
 }
 

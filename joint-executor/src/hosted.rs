@@ -142,7 +142,7 @@ use super::driver::{
     timers::Fired,
 };
 use super::{
-    Dump, Executor,
+    Executor,
     guard::with_value,
     policy::TURN,
     spawn_local,
@@ -165,6 +165,7 @@ pub use self::host::{Entered, Host, NamedWait, Shutdown, Unwind, WaitChange, ent
 pub(super) use self::host::{check_place, host};
 #[cfg(feature = "io")]
 pub use self::socket::{Socket, SocketKind, StreamOptions};
+#[cfg(feature = "dump")]
 pub use super::dump::note_wait;
 pub use super::worker::stepped::Step;
 
@@ -217,7 +218,7 @@ impl HostedWorker {
         ExecutorId::of(self.shared())
     }
 
-    fn shared(&self) -> &Shared {
+    pub(super) fn shared(&self) -> &Shared {
         self.worker.shared()
     }
 
@@ -525,12 +526,6 @@ impl BoundWorker {
         }
     }
 
-    /// Returns the executor's tasks, and what each waits for, as [`Executor::dump`] does. It shows
-    /// the waits for oneshots that were [noted](note_wait).
-    pub fn dump(&self) -> Dump {
-        Dump::of(self.shared(), true)
-    }
-
     /// Calls `f` with each task of the executor that has waited: its id, its address, which is the
     /// [data](Waker::data) of its wakers, and the address of the object that its end wakes, if it
     /// is awaited. For a report of who waits for whom.
@@ -551,7 +546,9 @@ impl HostedWorker {
     /// Records whether the worker belongs to this thread.
     fn is_here(&self, is_here: bool) {
         let thread = self.thread.take();
-        thread.iter().for_each(|thread| thread.set(is_here));
+        if let Some(thread) = &thread {
+            thread.set(is_here);
+        }
         self.thread.set(thread);
     }
 

@@ -47,6 +47,9 @@
 //! # Features
 //! `io`, on by default: the module [`io`]. Each executor serves descriptors as it does timers.
 //!
+//! `dump`, on by default: [`Dump`], which says what the tasks wait for. Without it, the package is
+//! built in less time.
+//!
 //! `futures-core`: the trait `Stream` for [`time::Interval`], listeners and [`JoinSet`], and
 //! `FusedFuture` for what is awaited once.
 //!
@@ -189,6 +192,8 @@
 //! operations and in cache lines that move between cores.
 //!
 #![cfg_attr(not(feature = "io"), doc = "[`io`]: #features")]
+#![cfg_attr(not(feature = "dump"), doc = "[`Dump`]: #features")]
+#![cfg_attr(not(feature = "dump"), doc = "[`TaskDump`]: #features")]
 // # Words
 // Worker, LIFO slot, local queue, injector, searching, parked, driver, reactor, budget and shutdown
 // mean what they mean elsewhere. These are ours alone:
@@ -227,6 +232,7 @@ pub mod chance;
 pub(crate) mod deques;
 pub(crate) mod driver;
 mod driver_handle;
+#[cfg(feature = "dump")]
 mod dump;
 mod entered;
 pub(crate) mod fences;
@@ -262,6 +268,7 @@ mod task_info;
 mod task_local;
 mod threads;
 pub mod time;
+#[cfg(feature = "dump")]
 mod times;
 mod who;
 pub(crate) mod worker;
@@ -270,7 +277,6 @@ mod yield_now;
 pub(crate) use self::driver_handle::DriverHandle;
 pub use self::{
     builder::Builder,
-    dump::{Dump, TaskDump, WaitsFor, waiting_for},
     handle::Handle,
     hooks::StealInfo,
     join::join,
@@ -280,8 +286,12 @@ pub use self::{
     task_builder::{Priority, TaskBuilder, spawn_local, spawn_local_now},
     task_guard::{TaskGuard, spawn_now_with},
     task_local::TaskLocalScope,
-    times::TaskTimes,
     yield_now::{Point, YieldNow, yield_now},
+};
+#[cfg(feature = "dump")]
+pub use self::{
+    dump::{Dump, TaskDump, WaitsFor, waiting_for},
+    times::TaskTimes,
 };
 // Each by itself: rustdoc finds an item of a private module by the aliases of this line alone.
 #[doc(alias = "unblock")]
@@ -358,7 +368,7 @@ use self::{
 /// | start a task | [`spawn`](Executor::spawn), [`spawn_now`](Executor::spawn_now), [`spawn_detached`](Executor::spawn_detached), [`spawn_on`](Executor::spawn_on), [`spawn_blocking`](Executor::spawn_blocking), [`TaskBuilder`] |
 /// | wait for a future on a thread that is not a worker | [`block_on`](Executor::block_on) |
 /// | run a function that splits its work with [`join()`] on the workers | [`install`](Executor::install) |
-/// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a [dump](Executor::dump) of what its tasks wait for |
+/// | observe it | [`metrics`](Executor::metrics), the [hooks](Builder#hooks), and a `dump` of what its tasks wait for (feature `dump`) |
 /// | use it from many places | [`handle`](Executor::handle), or an `Arc` of it |
 /// | shut it down | the drop, [`shutdown_timeout`](Executor::shutdown_timeout), [`shutdown_background`](Executor::shutdown_background) |
 ///

@@ -5,14 +5,15 @@ use std::fs;
 
 use super::{Outside, root, text};
 
-/// The packages by turns. tokio has what `joint-executor` has, and once also its macros, which most
-/// programs use and which bring a parser.
-const BUILDS: [(&str, &str); 3] = [
-    ("joint-executor", ""),
+/// The packages by turns: `joint-executor` and tokio with the same features, and then with those of
+/// most programs: dumps, which tokio has only by a cfg, and tokio's macros, which bring a parser.
+const BUILDS: [(&str, &str); 4] = [
+    ("joint-executor", r#""io""#),
     (
         "tokio",
         r#""io-util", "net", "rt-multi-thread", "sync", "time""#,
     ),
+    ("joint-executor with dumps", r#""dump", "io""#),
     (
         "tokio with macros",
         r#""io-util", "macros", "net", "rt-multi-thread", "sync", "time""#,
@@ -50,14 +51,13 @@ fn median(seconds: &mut [f64]) -> f64 {
 
 /// Builds a package that depends on this one alone, and returns the seconds.
 fn build(name: &str, features: &str, options: &[&str]) -> Result<f64, String> {
-    let dependency = match name.split(' ').next() {
-        Some("tokio") => {
-            format!(
-                "tokio = {{ version = \"1\", default-features = false, features = [{features}] }}"
-            )
-        }
-        _ => format!("{name} = {{ path = {:?} }}", root().join(name)),
+    let package = name.split(' ').next().unwrap_or(name);
+    let from = match package {
+        "tokio" => String::from("version = \"1\""),
+        own => format!("path = {:?}", root().join(own)),
     };
+    let dependency =
+        format!("{package} = {{ {from}, default-features = false, features = [{features}] }}");
     let folder = format!("build-{}", name.replace(' ', "-"));
     let manifest = format!(
         "[package]\nname = \"{folder}\"\nedition = \"2024\"\n\n[dependencies]\n{dependency}\n"
@@ -67,7 +67,14 @@ fn build(name: &str, features: &str, options: &[&str]) -> Result<f64, String> {
     // It may not be there.
     let _ = fs::remove_dir_all(outside.0.with_file_name(&target));
     let before = used_by_children()?;
-    let built = outside.cargo(&target, &[&["build", "--quiet"], options].concat())?;
+    // As cargo builds what comes from a registry, and tokio in any case.
+    let as_registry = [
+        "build",
+        "--quiet",
+        "--config=build.incremental=false",
+        "--config=build.rustflags=['--cap-lints=allow']",
+    ];
+    let built = outside.cargo(&target, &[&as_registry[..], options].concat())?;
     match built.status.success() {
         true => Ok(used_by_children()? - before),
         false => Err(format!("the build of {name}: {}", text(&built))),

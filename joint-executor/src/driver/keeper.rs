@@ -10,7 +10,7 @@ use super::{
     reactor::{EventSource, Reactor},
     timers::Timers,
 };
-use crate::{guard::lock, policy::STUCK, punctual::punctually, sleep::Sleep};
+use crate::{guard::lock, padded::one_each, policy::STUCK, punctual::punctually, sleep::Sleep};
 use joint_switch::{AtomicU64, AtomicUsize, Mutex, MutexGuard, OnceLock, order, recheck, thread};
 
 /// The value of `asleep_until` while no keeper sleeps.
@@ -38,7 +38,7 @@ struct Buffers<E> {
 impl<R: EventSource> Driver<R> {
     pub(crate) fn new(workers: usize) -> Self {
         Self {
-            timers: (0..=workers).map(|_| Arc::new(Timers::new())).collect(),
+            timers: one_each(workers + 1, |_| Arc::new(Timers::new())),
             reactor: OnceLock::new(),
             making: Mutex::new(false),
             used: AtomicUsize::new(0),
@@ -205,7 +205,7 @@ impl<R: EventSource> Driver<R> {
         Ok((reactor, obtained))
     }
 
-    #[cfg(feature = "io")]
+    #[cfg(all(feature = "dump", feature = "io"))]
     pub(crate) fn made_reactor(&self) -> Option<&R> {
         self.reactor.get().map(|reactor| &**reactor)
     }

@@ -167,6 +167,7 @@ impl Timers {
     }
 
     /// Calls `f` with the deadline and the waker of each armed timer, under the lock.
+    #[cfg(feature = "dump")]
     pub(crate) fn each(&self, f: impl FnMut(u64, &Waker)) {
         if let Some(queue) = &*lock(&self.queue) {
             queue.each(f);

@@ -81,7 +81,7 @@ pub trait Host: Send + Sync {
         let _ = executor;
     }
 
-    /// Called when a future of [`waiting_for`](crate::waiting_for) is about to be polled, is woken,
+    /// Called when a future of `waiting_for` is about to be polled, is woken,
     /// or is over, by the thread on which that happens, if that thread has entered this host. It
     /// must not panic. By default it does nothing.
     fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
@@ -130,7 +130,7 @@ pub trait Host: Send + Sync {
     }
 }
 
-/// A future of [`waiting_for`](crate::waiting_for), as a [`Host`] sees it.
+/// A future of `waiting_for`, as a [`Host`] sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct NamedWait {
     /// A number that no other such future of the process has until this one is over.

@@ -35,6 +35,7 @@ use joint::{
 
 mod ready;
 
+#[cfg(feature = "dump")]
 pub(super) use ready::{record, set_of};
 
 /// Tasks that are joined in the order in which they end.
@@ -56,7 +57,7 @@ pub(super) use ready::{record, set_of};
 ///
 /// The number of tasks makes no difference. Nothing takes a lock, and nothing waits for another
 /// thread. Everything is wait-free, except for the end of a task, which is lock-free. For a process
-/// that [records](crate::Builder::record_times) what its tasks wait for, this does not hold.
+/// that records (`Builder::record_times`) what its tasks wait for, this does not hold.
 ///
 /// # Example
 /// ```

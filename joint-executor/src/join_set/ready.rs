@@ -14,6 +14,7 @@ use core::{
     ptr::{self, NonNull},
     task::Waker,
 };
+#[cfg(feature = "dump")]
 use std::{
     collections::HashMap,
     sync::{Mutex, OnceLock, PoisonError},
@@ -94,6 +95,7 @@ impl Node {
             next: AtomicPtr::new(ptr::null_mut()),
             ready,
         });
+        #[cfg(feature = "dump")]
         recorded(|nodes| nodes.insert(Arc::as_ptr(&node).addr(), node.ready.clone()));
         node
     }
@@ -126,6 +128,7 @@ impl Node {
     }
 }
 
+#[cfg(feature = "dump")]
 impl Drop for Node {
     fn drop(&mut self) {
         recorded(|nodes| nodes.remove(&ptr::from_mut(self).addr()));
@@ -134,16 +137,20 @@ impl Drop for Node {
 
 /// The list that each node belongs to, by the node's address. A dump finds that address in the join
 /// word of a child, but must not read the node, which may be gone by then.
+#[cfg(feature = "dump")]
 type Nodes = HashMap<usize, Arc<Arrivals>>;
 
 /// All nodes that were made since [`record`] was called, and that still exist.
+#[cfg(feature = "dump")]
 static NODES: OnceLock<Mutex<Nodes>> = OnceLock::new();
 
 /// Records the nodes that are made from now on.
+#[cfg(feature = "dump")]
 pub(in super::super) fn record() {
     NODES.get_or_init(Mutex::default);
 }
 
+#[cfg(feature = "dump")]
 fn recorded<R>(f: impl FnOnce(&mut Nodes) -> R) -> Option<R> {
     let nodes = NODES.get()?;
     Some(f(&mut nodes.lock().unwrap_or_else(PoisonError::into_inner)))
@@ -151,6 +158,7 @@ fn recorded<R>(f: impl FnOnce(&mut Nodes) -> R) -> Option<R> {
 
 /// Returns a number of the set that the end of a child wakes, and the [data](Waker::data) of the
 /// waker of the task that waits for the set. `waiter` is what is registered with the child.
+#[cfg(feature = "dump")]
 pub(in super::super) fn set_of(waiter: usize) -> Option<(usize, usize)> {
     recorded(|nodes| {
         let ready = nodes.get(&waiter)?;
@@ -158,7 +166,7 @@ pub(in super::super) fn set_of(waiter: usize) -> Option<(usize, usize)> {
     })?
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "dump"))]
 mod tests {
     use super::*;
     use joint::waker::Registration;

@@ -104,6 +104,7 @@ impl Direction {
     }
 
     /// Calls `f` with the waker of each waiter, under the lock.
+    #[cfg(feature = "dump")]
     pub(super) fn each_waker(&self, f: impl FnMut(&Waker)) {
         let Waiters { caller, futures } = &*lock(&self.waiters);
         let futures = futures.iter().filter_map(|(_, waker)| waker.as_ref());

@@ -4,6 +4,8 @@
 //! collects the wakers that waited. Every other thread first tries its operation, and registers
 //! with the source if the operation would block. `readiness.rs` has the protocol.
 
+#[cfg(feature = "dump")]
+mod described;
 pub(crate) mod direction;
 mod raw;
 pub(crate) mod readiness;
@@ -133,6 +135,7 @@ impl<S: Selector> Reactor<S> {
     }
 
     /// Calls `f` with each descriptor, the direction and the waker of each task that waits for it.
+    #[cfg(feature = "dump")]
     pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Way, &Waker)) {
         for (&raw, source) in &lock(&self.table).sources {
             for (way, direction) in Way::ALL.into_iter().zip(source.all()) {
@@ -142,11 +145,12 @@ impl<S: Selector> Reactor<S> {
     }
 
     /// Returns what a descriptor is, if it is registered.
+    #[cfg(feature = "dump")]
     pub(crate) fn describe(&self, raw: Raw) -> Option<String> {
         let table = lock(&self.table);
         table.sources.get(&raw)?;
         // SAFETY: a registered descriptor is open until `deregister` has had this lock.
-        unsafe { raw::describe(raw) }
+        unsafe { described::describe(raw) }
     }
 
     /// # Safety

@@ -1,14 +1,9 @@
 //! [`Raw`]: the number of a descriptor, or of a socket on Windows.
 
-use alloc::{
-    format,
-    string::{String, ToString},
-};
 use std::io;
 
 #[cfg(unix)]
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT, POLLPRI, c_int, c_short as Flags};
-use socket2::{SockAddr, SockRef, Type};
 #[cfg(windows)]
 use windows::*;
 
@@ -75,49 +70,6 @@ pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
         true => Err(io::ErrorKind::WouldBlock.into()),
         false => Ok(ready),
     }
-}
-
-/// Returns what a descriptor is: a socket with its addresses, or what the system calls it.
-///
-/// # Safety
-/// The descriptor is open.
-pub(super) unsafe fn describe(raw: Raw) -> Option<String> {
-    // SAFETY: the caller promises it.
-    let fd = unsafe { borrow(raw) };
-    let socket = SockRef::from(&fd);
-    let Ok(own) = socket.local_addr() else {
-        return link(raw);
-    };
-    let kind = match socket.r#type() {
-        _ if own.as_socket().is_none() => "Unix socket",
-        Ok(Type::DGRAM) => "UDP",
-        _ => "TCP",
-    };
-    let peer = socket.peer_addr().ok();
-    Some(
-        match (address(&own), peer.and_then(|peer| address(&peer))) {
-            (Some(own), Some(peer)) => format!("{kind} {own} to {peer}"),
-            (None, Some(peer)) => format!("{kind} to {peer}"),
-            (Some(own), None) => format!("{kind} {own}"),
-            (None, None) => String::from(kind),
-        },
-    )
-}
-
-fn address(address: &SockAddr) -> Option<String> {
-    if let Some(address) = address.as_socket() {
-        return Some(address.to_string());
-    }
-    #[cfg(unix)]
-    return Some(address.as_pathname()?.display().to_string());
-    #[cfg(windows)]
-    None
-}
-
-/// Such as `pipe:[4711]`, `anon_inode:[timerfd]`, or the path of a terminal.
-fn link(raw: Raw) -> Option<String> {
-    let link = cfg!(target_os = "linux").then(|| format!("/proc/self/fd/{raw}"))?;
-    Some(std::fs::read_link(link).ok()?.display().to_string())
 }
 
 /// Returns which of the flags the descriptor has now, and those that are never asked for.
@@ -199,15 +151,17 @@ fn ready(found: Flags) -> Ready {
     let any = |of: Flags| found & of != 0;
     let failed = BOTH_END | POLLERR;
     let wrote_in_vain = any(POLLOUT) && any(POLLERR);
-    [
+    let all = [
         (any(POLLIN | failed), Ready::READABLE),
         (any(POLLOUT | failed), Ready::WRITABLE),
         (any(BOTH_END | READ_END), Ready::READ_CLOSED),
         (any(BOTH_END) || wrote_in_vain, Ready::WRITE_CLOSED),
         (any(POLLPRI), Ready::PRIORITY),
         (any(POLLERR), Ready::ERROR),
-    ]
-    .into_iter()
-    .filter_map(|(is, ready)| is.then_some(ready))
-    .fold(Ready::EMPTY, |all, ready| all | ready)
+    ];
+    let mut ready = Ready::EMPTY;
+    for (_, one) in all.iter().filter(|(is, _)| *is) {
+        ready = ready | *one;
+    }
+    ready
 }

@@ -74,6 +74,8 @@ impl Source {
     /// Ends all directions: no event will arrive any more. The caller must wake the wakers that
     /// are appended to `woken`.
     pub(crate) fn end(&self, woken: &mut Vec<Waker>) {
-        self.all().for_each(|direction| direction.end(woken));
+        for direction in self.all() {
+            direction.end(woken);
+        }
     }
 }

@@ -136,6 +136,7 @@ impl<W> Queue<W> {
         (value, memory)
     }
 
+    #[cfg(feature = "dump")]
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
         for Reverse(entry) in &self.heap {
             if let Some(Slot {
