@@ -1,6 +1,5 @@
 //! async-task up to 1.1.0, repaired in 1.1.1, as its changelog says. The schedule function of a
-//! task runs. Meanwhile the task that it has passed on is run and dropped, and with it the
-//! function.
+//! task runs. Meanwhile the task that it passed on is run and dropped, and with it the function.
 
 use std::{
     sync::{

@@ -9,6 +9,7 @@ mod options;
 mod scratch;
 mod shim;
 mod tests;
+mod turn;
 
 use std::process::ExitCode;
 

@@ -9,12 +9,11 @@ use std::{
 
 use crate::{
     cells,
-    cfgs::as_under_miri,
     find::{Source, find},
-    notes::{Note, notes},
     options::{Named, Options},
     shim::{self, write},
     tests::as_models,
+    turn::{shares, turn},
 };
 
 pub(crate) enum Ended {
@@ -28,6 +27,8 @@ pub(crate) struct Scratch {
     out: PathBuf,
     folder: PathBuf,
     notes: Vec<String>,
+    /// The package in the place of `parking_lot`.
+    parking_lot: Option<PathBuf>,
 }
 
 impl Scratch {
@@ -47,6 +48,7 @@ impl Scratch {
             folder: folder.clone(),
             out: out.clone(),
             notes: Vec::new(),
+            parking_lot: None,
         };
         let mut turned = vec![subject];
         scratch.test_package(options, &turned, &shim)?;
@@ -63,6 +65,9 @@ impl Scratch {
                 ));
             }
             turned.push(find(&Named { name, version }, &out)?);
+        }
+        if let Some(version) = found.get("parking_lot") {
+            scratch.take_parking_lot(version, &shim)?;
         }
         let mut refused = Vec::new();
         for source in &turned {
@@ -90,7 +95,9 @@ impl Scratch {
             ));
         }
         for (name, version) in &found {
-            if !turned.iter().any(|source| source.name == *name) && shares(name, version) {
+            let is_replaced = name.starts_with("parking_lot") && scratch.parking_lot.is_some();
+            let is_turned = turned.iter().any(|source| source.name == *name) || is_replaced;
+            if !is_turned && shares(name, version) {
                 let text =
                     format!("{name} {version} has atomics and is not turned: `--also {name}`");
                 scratch.notes.push(text);
@@ -98,6 +105,20 @@ impl Scratch {
         }
         scratch.test_package(options, &turned, &shim)?;
         Ok(scratch)
+    }
+
+    /// Puts the checker's locks in the place of those of `parking_lot`, which wait by system calls.
+    fn take_parking_lot(&mut self, version: &str, shim: &Path) -> Result<(), String> {
+        let (name, version) = ("parking_lot".to_owned(), version.to_owned());
+        let named = Named {
+            name,
+            version: Some(version.clone()),
+        };
+        let manifest = find(&named, &self.out)?.folder.join("Cargo.toml");
+        let manifest = fs::read_to_string(&manifest)
+            .map_err(|why| format!("{}: {why}", manifest.display()))?;
+        self.parking_lot = Some(shim::parking_lot(shim, &version, &manifest)?);
+        Ok(())
     }
 
     pub(crate) fn notes(&self) -> &[String] {
@@ -143,6 +164,9 @@ impl Scratch {
                 source.folder.clone()
             };
             manifest += &format!("{} = {{ path = {path:?} }}\n", source.name);
+        }
+        if let Some(path) = &self.parking_lot {
+            manifest += &format!("parking_lot = {{ path = {path:?} }}\n");
         }
         write(&package.join("Cargo.toml"), &manifest)?;
         write(&package.join("src/lib.rs"), "")?;
@@ -249,110 +273,4 @@ fn checker(options: &Options) -> Result<String, String> {
         }
     };
     Ok(format!("{{ {whence}, default-features = false }}"))
-}
-
-/// The files of Rust below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let mut found = Vec::new();
-    for entry in entries.flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(sources(&path));
-        } else if path.extension().is_some_and(|ext| ext == "rs") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
-}
-
-/// Whether a dependency has something that threads share.
-fn shares(name: &str, version: &str) -> bool {
-    let named = Named {
-        name: name.to_owned(),
-        version: Some(version.to_owned()),
-    };
-    let Ok(source) = find(&named, Path::new("")) else {
-        return false;
-    };
-    let has_atomics = |file: PathBuf| {
-        let text = fs::read_to_string(file).unwrap_or_default();
-        text.contains("sync::atomic") || text.contains("sync::Mutex")
-    };
-    sources(&source.folder.join("src"))
-        .into_iter()
-        .any(has_atomics)
-}
-
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    fs::create_dir_all(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        let is_left_out = ["target", ".git", "Cargo.lock"]
-            .iter()
-            .any(|name| entry.file_name() == *name);
-        if is_left_out {
-            continue;
-        } else if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
-}
-
-/// Copies a crate, puts the package in std's place, and marks uses of cells.
-fn turn(source: &Source, to: &Path, shim: &Path) -> Result<Vec<Note>, String> {
-    _ = fs::remove_dir_all(to);
-    copy(&source.folder, to).map_err(|why| format!("{}: {why}", source.folder.display()))?;
-    let file = to.join("Cargo.toml");
-    let manifest = fs::read_to_string(&file).map_err(|why| format!("{}: {why}", file.display()))?;
-    write(&file, &turned_manifest(&manifest, shim))?;
-    let mut found = Vec::new();
-    for file in sources(&to.join("src")) {
-        let Ok(text) = fs::read_to_string(&file) else {
-            continue;
-        };
-        let text = as_under_miri(&text);
-        let Ok(syntax) = syn::parse_file(&text) else {
-            continue;
-        };
-        let name = file.strip_prefix(to).unwrap_or(&file);
-        let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
-        if !name.iter().any(is_test) {
-            found.extend(notes(name, &syntax));
-        }
-        write(&file, &cells::mark(&text, &syntax))?;
-    }
-    Ok(found)
-}
-
-/// A manifest whose package sees the shim as std, and is no member of a workspace.
-fn turned_manifest(manifest: &str, shim: &Path) -> String {
-    let mut text = String::new();
-    let mut is_left_out = false;
-    for line in manifest.lines() {
-        if line.starts_with('[') {
-            let head = line.trim_matches(['[', ']', ' ']);
-            let own = [
-                "dependencies.std",
-                "dependencies.core",
-                "dependencies.alloc",
-            ];
-            is_left_out = own.contains(&head)
-                || head.starts_with("dev-dependencies")
-                || head.starts_with("workspace")
-                || ["bench", "test", "example"].contains(&head);
-        }
-        if !is_left_out {
-            text += line;
-            text += "\n";
-        }
-    }
-    text + &shim::dependencies(shim, false) + "\n[workspace]\n"
 }

@@ -13,7 +13,7 @@ macro_rules! files {
 
 const FILES: &[(&str, &str)] = files! {
     "arc.rs" "atomic.rs" "cell.rs" "channel.rs" "clock.rs" "joint.rs" "lib.rs" "local.rs" "lock.rs" "memory.rs"
-    "model.rs" "once.rs" "slot.rs" "spins.rs" "threads.rs" "wake.rs" "wrapped.rs"
+    "model.rs" "once.rs" "parking.rs" "slot.rs" "spins.rs" "threads.rs" "wake.rs" "wrapped.rs"
 };
 
 /// The names under which a crate sees the package, and the packages that have no other use: cargo
@@ -65,6 +65,31 @@ pub(crate) fn unpack(folder: &Path, checker: &str) -> Result<(), String> {
         write(&folder.join("joint-std/src").join(name), text)?;
     }
     Ok(())
+}
+
+/// Writes a package in the place of `parking_lot`, with the features of that version's manifest.
+///
+/// # Errors
+/// If a file cannot be written.
+pub(crate) fn parking_lot(folder: &Path, version: &str, manifest: &str) -> Result<PathBuf, String> {
+    let own = folder.join(format!("parking_lot-{version}"));
+    let features = manifest
+        .split_once("[features]")
+        .map_or("", |(_, rest)| rest);
+    let features = features
+        .lines()
+        .skip(1)
+        .take_while(|line| !line.starts_with('['));
+    let features = features.filter_map(|line| line.split_once(" = "));
+    let features: String = features.map(|(name, _)| format!("{name} = []\n")).collect();
+    let text = format!(
+        "[package]\nname = \"parking_lot\"\nversion = \"{version}\"\nedition = \"2024\"\n\n\
+         [features]\n{features}\n[dependencies]\njoint-std = {{ path = \"../joint-std\" }}\n\n\
+         [workspace]\n"
+    );
+    write(&own.join("Cargo.toml"), &text)?;
+    write(&own.join("src/lib.rs"), "pub use joint_std::parking::*;\n")?;
+    Ok(own)
 }
 
 /// The lines by which a manifest takes the packages in std's place.

@@ -37,6 +37,8 @@ mod wrapped;
 
 pub mod cell;
 pub mod joint;
+#[doc(hidden)]
+pub mod parking;
 
 pub mod hint {
     //! [`std::hint`].

@@ -175,12 +175,17 @@ impl Condvar {
         &self,
         mut guard: MutexGuard<'a, T>,
     ) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_with(&mut guard);
+        Ok(guard)
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_with<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
         let model = self.0.get(None);
         let _side = checker();
         if let Some(held) = guard.held.take() {
             guard.held = model.wait(held).ok();
         }
-        Ok(guard)
     }
 
     #[track_caller]
@@ -205,6 +210,16 @@ impl Condvar {
         mut guard: MutexGuard<'a, T>,
         time: Duration,
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        let result = self.wait_with_timeout(&mut guard, time);
+        Ok((guard, result))
+    }
+
+    #[track_caller]
+    pub(crate) fn wait_with_timeout<T: ?Sized>(
+        &self,
+        guard: &mut MutexGuard<'_, T>,
+        time: Duration,
+    ) -> WaitTimeoutResult {
         let model = self.0.get(None);
         let _side = checker();
         let held = guard.held.take().expect("a guard holds its lock");
@@ -215,7 +230,7 @@ impl Condvar {
             pass(time);
         }
         guard.held = Some(held);
-        Ok((guard, result))
+        result
     }
 
     /// As in std, with [`wait_timeout`](Self::wait_timeout).
