@@ -54,7 +54,13 @@ fn crates_are_turned() {
     assert_ends(&repaired, 0);
     assert!(text(&repaired.stdout).contains("a_waiter_passes: "));
 
-    assert_ends(&gate(&["--test", "gate/tests/shapes.rs"]), 0);
+    let tests = [
+        "--test",
+        "gate/tests/shapes.rs",
+        "--test",
+        "gate/tests/memory.rs",
+    ];
+    assert_ends(&gate(&tests), 0);
 }
 
 #[test]
