@@ -154,7 +154,7 @@ impl Pool {
     fn next(&self) -> Option<(Key, Graph)> {
         let mut state = self.lock();
         loop {
-            if let Some((key, graph)) = state.pending.pop() {
+            if let Some((key, graph)) = self.take(&mut state) {
                 if state.is_behind_the_stop(&key) {
                     continue;
                 }
@@ -180,6 +180,19 @@ impl Pool {
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Takes a graph, the last one first. Under a bound, those with the fewest deviations come first
+    /// until an execution has ended, because the bound may leave out whatever comes later.
+    fn take(&self, state: &mut State) -> Option<(Key, Graph)> {
+        let Bounds { runs, duration, .. } = self.bounds;
+        let is_bounded = runs.is_some() || duration.is_some();
+        if !is_bounded || state.count.complete > 0 {
+            return state.pending.pop();
+        }
+        let graphs = state.pending.iter().enumerate().rev();
+        let first = graphs.min_by_key(|(_, (_, graph))| graph.deviations)?.0;
+        Some(state.pending.remove(first))
     }
 
     /// Says what to do about a model that takes long.
