@@ -2,9 +2,10 @@
 //!
 //! What std's `Arc` orders is not seen here, so a value that threads share through one may seem to
 //! be dropped too early. A trial decides: the run is repeated up to the drop, with nothing of the
-//! other threads but what leads to it. If the value is dropped there as well, it is too early.
+//! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc` of
+//! std's, it is too early.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{backtrace::Backtrace, collections::VecDeque, sync::Arc};
 
 use super::{
     Attempt, Ended, Fault, Limits, Phase, Places, Request, Run, drive::run, perform, with,
@@ -84,7 +85,10 @@ impl Run {
         let freed = Freed { place, before };
         if let Phase::Trying(trial) = &self.phase {
             if trial.freed.before == before && trial.freed.place == place {
-                self.phase = Phase::Dead;
+                self.phase = match is_in_an_arc() {
+                    true => Phase::Blocked,
+                    false => Phase::Dead,
+                };
                 return Attempt::Wait;
             }
         } else if !self.graph.given.excused.contains(&before) {
@@ -105,6 +109,23 @@ impl Run {
         graph.truncate(0, &self.graph.reached_before(freed.before)[1]);
         Box::new(Trial { freed, graph })
     }
+}
+
+/// Whether std's `Arc` drops what is being dropped, and no code of the model between.
+fn is_in_an_arc() -> bool {
+    let trace = Backtrace::force_capture().to_string();
+    let frames = trace
+        .lines()
+        .filter_map(|line| line.trim_start().split_once(": "));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let frames = frames.filter(|(number, _)| is_number(number));
+    let mut names = frames.map(|(_, name)| name.trim_start_matches(['<', '&']));
+    let is_arc = |name: &str| name.contains("sync::Arc<") && name.contains("drop_slow");
+    let ours = ["std::", "core::", "alloc::", "joint_check::", "loom::"];
+    let is_ours = |name: &str| ours.iter().any(|start| name.starts_with(start));
+    names
+        .find(|name| is_arc(name) || !is_ours(name))
+        .is_some_and(is_arc)
 }
 
 /// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs

@@ -254,7 +254,8 @@ fn an_atomic_that_is_used_after_its_free_is_found() {
 #[test]
 fn a_value_in_an_arc_of_std_is_dropped_late_enough() {
     type Value = (AtomicUsize, AtomicUsize, Shared);
-    let run = |is_told: bool| {
+    // The other thread is told before the value is dropped, or after that.
+    let run = |is_told: bool, is_before: bool| {
         move || {
             let value =
                 std::sync::Arc::new((AtomicUsize::new(0), AtomicUsize::new(0), Shared::new()));
@@ -263,9 +264,11 @@ fn a_value_in_an_arc_of_std_is_dropped_late_enough() {
             let other = thread::spawn(move || {
                 theirs.0.store(1, Relaxed);
                 theirs.2.read();
-                tells.store(is_told, Relaxed);
+                if is_before {
+                    tells.store(is_told, Relaxed);
+                }
                 drop::<std::sync::Arc<Value>>(theirs);
-                tells.load(Relaxed);
+                tells.store(is_told, Relaxed);
             });
             value.1.load(Relaxed);
             told.load(Relaxed);
@@ -274,8 +277,10 @@ fn a_value_in_an_arc_of_std_is_dropped_late_enough() {
             other.join().unwrap();
         }
     };
-    count(run(false));
-    count(run(true));
+    for is_told in [false, true] {
+        count(run(is_told, true));
+        count(run(is_told, false));
+    }
 }
 
 // Statics.
