@@ -45,7 +45,7 @@
 //! # Limits
 //! * Load buffering is not explored: a read never reads from a write that comes later in
 //!   `po ∪ rf`, which RC11 forbids as well.
-//! * A model has at most [`MAX_THREADS`] threads, and a thread at most 1,000 steps (see
+//! * A model has at most [`MAX_THREADS`] threads, and a thread at most 1,000 accesses (see
 //!   [`model::Builder::max_branches`]). A loop that waits has to call
 //!   [`hint::spin_loop`] or [`thread::yield_now`], also if it only repeats an exchange that fails:
 //!   the memory model lets such an exchange read an old value as often as it likes. Where the

@@ -55,8 +55,9 @@ pub fn last_count() -> Count {
 pub struct Builder {
     /// Has no effect: the most threads are always [`MAX_THREADS`].
     pub max_threads: usize,
-    /// The largest number of steps of a thread in one execution. A model that has more fails.
-    /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise. More than 65,000 has no effect.
+    /// The largest number of atomic accesses of a thread in one execution, locks included. A model
+    /// that has more fails, as one whose thread has 65,000 steps of any kind.
+    /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise.
     pub max_branches: usize,
     /// Explores at most this many executions. `LOOM_MAX_PERMUTATIONS` sets it.
     pub max_permutations: Option<usize>,
@@ -201,8 +202,7 @@ impl Builder {
         let started = Instant::now();
         let f = Arc::new(f);
         let limits = Limits {
-            // The steps of a thread have numbers of 16 bits.
-            events: self.max_branches.min(65_000),
+            events: self.max_branches,
             deviations: self.deviations,
             merges: self.merges,
             spurious: self.spurious,

@@ -203,6 +203,8 @@ struct Lane {
     is_endless: bool,
     /// How many of the last iterations differed only in what the thread counts itself.
     counted: usize,
+    /// How many atomic accesses it has done.
+    accesses: usize,
     /// How many iterations have begun since its last operation.
     idle: usize,
     /// Whether it waits while it unwinds a panic.
@@ -218,7 +220,7 @@ struct Lane {
 /// Upper bounds of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Limits {
-    /// Steps of one thread.
+    /// Atomic accesses of one thread.
     pub(crate) events: usize,
     /// Deviations of a graph.
     pub(crate) deviations: Option<usize>,

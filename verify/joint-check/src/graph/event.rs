@@ -317,6 +317,10 @@ impl Event {
         (written.filter(|_| !is_load), ordering)
     }
 
+    pub(crate) fn is_store(&self) -> bool {
+        matches!(self.kind, Kind::Write { is_exchange: false })
+    }
+
     /// Whether a read writes, or would if it was not a load for that reason.
     pub(crate) fn is_exchange(&self) -> bool {
         matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value, self.outcome).is_some())

@@ -21,6 +21,9 @@ use crate::{
     heap,
 };
 
+/// The steps of a thread have numbers of 16 bits.
+const MOST_STEPS: usize = 65_000;
+
 /// The size of the stack of a thread, of which the system gives what is used. A thread that needs
 /// more kills the process without a word.
 const STACK: usize = 8 << 20;
@@ -258,12 +261,13 @@ impl Run {
         if !self.phase.extends() {
             return Attempt::Wait;
         }
-        if index >= self.limits.events {
+        let accesses = self.lane().accesses;
+        if accesses >= self.limits.events || index >= MOST_STEPS {
             if self.is_still_spinning(index) {
                 return self.give_up();
             }
             return self.fail(Fault::Limit(format!(
-                "a thread has more than {index} steps: a loop that waits should call `spin_loop` or \
+                "a thread has more than {accesses} atomic accesses: a loop that waits should call `spin_loop` or \
                  `yield_now`, or the model needs a larger `max_branches`"
             )));
         }

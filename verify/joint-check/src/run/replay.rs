@@ -40,6 +40,7 @@ impl Run {
         let lane = &mut self.lanes[usize::from(id.thread)];
         let (mut value, outcome) = (event.value, event.outcome);
         lane.at = id.index + 1;
+        lane.accesses += usize::from(event.kind.is_read() || event.is_store());
         match event.kind {
             Kind::Spawn(child) => value = child.into(),
             Kind::Drop { is_last } => value = is_last.into(),

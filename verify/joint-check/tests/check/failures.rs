@@ -424,7 +424,7 @@ fn a_loop_without_an_end_is_a_failure() {
     });
     assert_says(
         &text,
-        "more than 1000 steps
+        "more than 1000 atomic accesses
         `spin_loop` or `yield_now`",
     );
     assert!(text.lines().count() < 250);
