@@ -182,8 +182,8 @@ impl Pool {
         }
     }
 
-    /// Takes a graph, the last one first. Under a bound, those with the fewest deviations come first
-    /// until an execution has ended, because the bound may leave out whatever comes later.
+    /// Takes a graph, the last one first. Under a bound, those with the fewest deviations come
+    /// first until an execution has ended, because the bound may leave out whatever comes later.
     fn take(&self, state: &mut State) -> Option<(Key, Graph)> {
         let Bounds { runs, duration, .. } = self.bounds;
         let is_bounded = runs.is_some() || duration.is_some();

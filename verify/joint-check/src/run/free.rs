@@ -2,8 +2,8 @@
 //!
 //! What std's `Arc` orders is not seen here, so a value that threads share through one may seem to
 //! be dropped too early. A trial decides: the run is repeated up to the drop, with nothing of the
-//! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc` of
-//! std's, it is too early.
+//! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc`
+//! of std's, it is too early.
 
 use std::{backtrace::Backtrace, collections::VecDeque, sync::Arc};
 
