@@ -104,7 +104,7 @@ impl<T> core::error::Error for AsyncFdTryNewError<T> {
 /// to non-blocking before.
 ///
 /// # Safety
-/// As for [`Reactor::register`].
+/// As for [`Reactor::register`](crate::driver::reactor::Reactor::register).
 unsafe fn register(raw: Raw, is_blocking: bool) -> io::Result<Registration> {
     if is_blocking {
         // SAFETY: the caller promises that it is open.
