@@ -50,6 +50,8 @@ mod blocking;
 mod sides;
 mod slotted;
 mod succession;
+#[cfg(all(test, feature = "alloc"))]
+mod tests;
 
 #[doc(no_inline)]
 pub use crate::waker::{Registration, WakerSlot};

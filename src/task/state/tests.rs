@@ -4,6 +4,8 @@
 use super::*;
 use alloc::{vec, vec::Vec};
 
+mod tables;
+
 fn of(word: Word) -> State {
     State(AtomicWord::new(word))
 }

@@ -52,6 +52,12 @@ const COMMANDS: &[Command] = &[
         models::lab,
     ),
     command(
+        "proof [--write]",
+        "Checks the proofs of `verify/proof` with Coq, and that tables.txt there, which unit tests\n\
+         compare with the code, is what they print. --write writes that file.",
+        plans::proof,
+    ),
+    command(
         "mutants [--engine check] [--smoke] [FILTER]",
         "Runs the models against each change of an ordering, an exchange or a second look, or of\n\
          those whose names contain FILTER, and writes docs/orderings.md. --smoke tries only what\n\

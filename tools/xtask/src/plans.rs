@@ -32,6 +32,7 @@ pub(crate) fn check() -> Vec<Step> {
     let private = "--workspace --all-features --document-private-items";
     steps.push(doc_step("private documentation", private));
     steps.push(Step::xtask("aliases", "aliases"));
+    steps.push(Step::xtask("proof", "proof"));
     // By their manifests: their names are also those of the crates whose place they take.
     for package in ["async-task", "oneshot"] {
         let package = format!("--manifest-path tools/compat/{package}/Cargo.toml");
@@ -115,6 +116,15 @@ pub(crate) fn soak(words: &Words) -> Done {
     let line = "test --release -p joint-executor --test soak -- --nocapture";
     let step = Step::cargo("soak", line).env("JOINT_SOAK_MINUTES", minutes);
     Ok(run_all("soak", vec![step]))
+}
+
+/// In seconds, where there is Coq.
+pub(crate) fn proof(words: &Words) -> Done {
+    let why = "there is no coqc; to get it: apt install coq";
+    Step::program("", "coqc", "--version").or_skip(why)?;
+    let step = Step::program("proof", "bash", "verify/proof/check.sh");
+    let step = step.args(words.has("--write").then_some("--write"));
+    Ok(run_all("proof", vec![step]))
 }
 
 /// Skips a command, unless there is this toolchain of rustup's.

@@ -1,0 +1,507 @@
+(** The rule of exchanges: on a location that read-modify-writes alone change, modification order is
+    inside happens-before.
+
+    The definitions are those of `verify/axioms/src/model.rs`. The axioms of an execution are the
+    fields of [consistent], not axioms of Coq, and only those that the proofs use: the theorems hold
+    for every execution of RC11, and also for those that only its axioms `psc` and "no thin air"
+    forbid. *)
+
+Require Import List Relations Wellfounded Lia Arith.
+Import ListNotations.
+
+(** * Executions *)
+
+Inductive kind := Read | Write | Rmw | Fence.
+
+(** [Plain] is not atomic. *)
+Inductive mode := Plain | Rlx | Acq | Rel | AcqRel | Sc.
+
+Definition releases m := match m with Rel | AcqRel | Sc => true | _ => false end.
+Definition acquires m := match m with Acq | AcqRel | Sc => true | _ => false end.
+
+Record execution := {
+  event : Type;
+  kind_of : event -> kind;
+  mode_of : event -> mode;
+  (** Nothing for a fence. *)
+  loc : event -> option nat;
+  (** Nothing for the initial value of a location. *)
+  thread : event -> option nat;
+  po : event -> event -> Prop;
+  rf : event -> event -> Prop;
+  mo : event -> event -> Prop
+}.
+
+Section Definitions.
+  Variable X : execution.
+  Notation E := (event X).
+
+  Definition reads (e : E) := kind_of X e = Read \/ kind_of X e = Rmw.
+  Definition writes (e : E) := kind_of X e = Write \/ kind_of X e = Rmw.
+  Definition atomic (e : E) := mode_of X e <> Plain.
+  Definition at_loc (l : nat) (e : E) := loc X e = Some l.
+
+  (** From a write to the exchange that read it. *)
+  Definition rf_rmw (w u : E) := rf X w u /\ kind_of X u = Rmw.
+
+  (** Release sequences run through any number of exchanges, of any mode and by any thread. *)
+  Definition release_sequence := clos_refl_trans E rf_rmw.
+
+  (** A release is made by the access itself or by a fence before it; an acquire likewise. *)
+  Definition release_of (start write : E) :=
+    releases (mode_of X start) = true /\ writes write /\ atomic write /\
+    (start = write \/ kind_of X start = Fence /\ po X start write).
+  Definition acquire_of (read stop : E) :=
+    acquires (mode_of X stop) = true /\ reads read /\ atomic read /\
+    (read = stop \/ kind_of X stop = Fence /\ po X read stop).
+
+  Definition sw (a b : E) :=
+    thread X a <> thread X b /\
+    exists w v r, release_of a w /\ release_sequence w v /\ rf X v r /\ acquire_of r b.
+
+  Definition initial_first (a b : E) := thread X a = None /\ thread X b <> None.
+
+  Definition hb := clos_trans E (fun a b => po X a b \/ sw a b \/ initial_first a b).
+
+  (** A read comes before each write that replaces what it read. *)
+  Definition fr (r b : E) := exists w, rf X w r /\ mo X w b /\ r <> b.
+
+  Definition eco := clos_trans E (fun a b => rf X a b \/ mo X a b \/ fr a b).
+
+  (** The axioms that the proofs use. *)
+  Record consistent : Prop := {
+    po_total : forall a b t, thread X a = Some t -> thread X b = Some t ->
+      a = b \/ po X a b \/ po X b a;
+    rf_reads : forall w r, rf X w r ->
+      writes w /\ reads r /\ loc X w = loc X r /\ loc X w <> None;
+    reads_one : forall r, reads r -> exists w, rf X w r;
+    mo_writes : forall a b, mo X a b -> writes a /\ writes b /\ loc X a = loc X b;
+    mo_trans : transitive E (mo X);
+    mo_total : forall a b, writes a -> writes b -> loc X a = loc X b -> loc X a <> None ->
+      a = b \/ mo X a b \/ mo X b a;
+    (** Only finitely many writes come before each one: see [finite_mo_wf]. *)
+    mo_wf : well_founded (mo X);
+    (** `hb; eco?` is irreflexive. *)
+    hb_irreflexive : forall a, ~ hb a a;
+    coherence : forall a b, hb a b -> ~ eco b a;
+    (** An exchange comes right after the write that it read. *)
+    atomicity : forall w u, rf_rmw w u ->
+      mo X w u /\ forall v, mo X w v -> ~ mo X v u
+  }.
+End Definitions.
+
+(** An order among finitely many events is well-founded. So [mo_wf] holds for each execution with
+    finitely many events. *)
+Lemma finite_mo_wf : forall (A : Type) (R : A -> A -> Prop) (all : list A),
+  (forall a, In a all) -> (forall a, ~ R a a) -> transitive A R -> well_founded R.
+Proof.
+  intros A R all every irreflexive trans.
+  assert (bounded : forall n (rest : list A), length rest <= n ->
+    forall a, (forall b, R b a -> In b rest) -> Acc R a).
+  { induction n as [|n smaller]; intros rest short a below; constructor; intros b Rba.
+    - destruct rest; [destruct (below b Rba) | simpl in short; lia].
+    - destruct (in_split b rest (below b Rba)) as (left & right & ->).
+      apply (smaller (left ++ right)).
+      + rewrite app_length in *. simpl in short. lia.
+      + intros c Rcb. assert (Rca := trans _ _ _ Rcb Rba).
+        destruct (in_app_or _ _ _ (below c Rca)) as [l | [-> | r]];
+          [| destruct (irreflexive _ Rcb) |]; apply in_or_app; auto. }
+  intros a. apply (bounded (length all) all); auto.
+Qed.
+
+(** * The rule *)
+
+Section Rule.
+  Variable X : execution.
+  Hypothesis C : consistent X.
+  Notation E := (event X).
+  Notation hb := (hb X).
+  Notation mo := (mo X).
+
+  Lemma mo_irreflexive : forall a, ~ mo a a.
+  Proof. intros a. induction (mo_wf X C a) as [a _ IH]. intros M. exact (IH a M M). Qed.
+
+  Lemma hb_trans : forall a b c, hb a b -> hb b c -> hb a c.
+  Proof. intros a b c. apply t_trans. Qed.
+
+  (** Every write after [a] up to [b], in modification order, is a read-modify-write. A plain
+      store that comes later than [b] does not matter. *)
+  Definition exchanged_up_to (a b : E) :=
+    forall w, mo a w -> w = b \/ mo w b -> kind_of X w = Rmw.
+
+  (** By going back from [b], exchange by exchange, one arrives at [a]. *)
+  Lemma chain : forall a b, mo a b -> exchanged_up_to a b ->
+    clos_trans E (rf_rmw X) a b.
+  Proof.
+    intros a b. induction (mo_wf X C b) as [b _ earlier]. intros M only.
+    assert (K : kind_of X b = Rmw) by (apply only; auto).
+    destruct (reads_one X C b (or_intror K)) as (w & F).
+    destruct (atomicity X C w b (conj F K)) as (Mw & next).
+    destruct (mo_writes X C _ _ M) as (wa & _ & same), (mo_writes X C _ _ Mw) as (ww & _ & same').
+    destruct (rf_reads X C _ _ F) as (_ & _ & _ & some).
+    destruct (mo_total X C a w wa ww) as [-> | [Maw | Mwa]]; try congruence.
+    - apply t_step. split; assumption.
+    - apply t_trans with w.
+      + apply earlier; auto. intros v Mv [-> | Mvw]; apply only; auto.
+        right. exact (mo_trans X C _ _ _ Mvw Mw).
+      + apply t_step. split; assumption.
+    - destruct (next a Mwa M).
+  Qed.
+
+  Lemma chain_ends : forall a b, clos_trans E (rf_rmw X) a b ->
+    exists v, release_sequence X a v /\ rf_rmw X v b.
+  Proof.
+    intros a b steps. apply clos_trans_tn1 in steps.
+    induction steps as [b one | b c one _ (v & seq & last)].
+    - exists a. split; [apply rt_refl | exact one].
+    - exists b. split; [| exact one]. eapply rt_trans; [exact seq | apply rt_step; exact last].
+  Qed.
+
+  (** Events of one thread that are ordered in any way that coherence knows are so in the program. *)
+  Lemma same_thread : forall a b, thread X a = thread X b -> thread X a <> None ->
+    eco X a b -> a <> b -> hb a b.
+  Proof.
+    intros a b same some order differ.
+    destruct (thread X a) as [t|] eqn:Ta; [| congruence].
+    destruct (po_total X C a b t) as [-> | [P | P]]; auto; [congruence | apply t_step; auto |].
+    destruct (coherence X C b a); [apply t_step; auto | exact order].
+  Qed.
+
+  Definition published (a : E) := writes X a /\ releases (mode_of X a) = true /\ thread X a <> None.
+
+  Lemma published_atomic : forall a, published a -> atomic X a.
+  Proof. intros a (_ & R & _) P. rewrite P in R. discriminate. Qed.
+
+  (** The edge, made by whatever reads from the release sequence of [a]. *)
+  Lemma synchronizes : forall a v r, published a -> release_sequence X a v -> rf X v r ->
+    acquires (mode_of X r) = true -> thread X r <> None -> eco X a r -> a <> r -> hb a r.
+  Proof.
+    intros a v r pub seq F A some order differ. destruct pub as (W & R & someA).
+    assert (decide : thread X a = thread X r \/ thread X a <> thread X r).
+    { destruct (thread X a) as [t|], (thread X r) as [u|]; try congruence.
+      destruct (Nat.eq_dec t u); [left | right]; congruence. }
+    destruct decide as [same | other].
+    - apply same_thread; auto.
+    - apply t_step. right. left. split; [exact other |]. exists a, v, r.
+      repeat split; auto.
+      + apply published_atomic. repeat split; assumption.
+      + apply (rf_reads X C _ _ F).
+      + intros P. rewrite P in A. discriminate.
+  Qed.
+
+  Lemma mo_eco : forall a b, mo a b -> eco X a b.
+  Proof. intros. apply t_step. auto. Qed.
+
+  Lemma differs : forall a b, mo a b -> a <> b.
+  Proof. intros a b M ->. exact (mo_irreflexive b M). Qed.
+
+  (** The rule of exchanges. What lies between may have any mode: only [a] must release, and only
+      [b] must acquire. *)
+  Theorem exchange_after_exchange : forall a b,
+    mo a b -> exchanged_up_to a b -> published a ->
+    acquires (mode_of X b) = true -> thread X b <> None -> hb a b.
+  Proof.
+    intros a b M only pub A some.
+    destruct (chain_ends a b (chain a b M only)) as (v & seq & F & _).
+    exact (synchronizes a v b pub seq F A some (mo_eco a b M) (differs a b M)).
+  Qed.
+
+  (** A load reads [a] itself or a later exchange. *)
+  Theorem load_after_exchange : forall a w r,
+    rf X w r -> kind_of X r = Read -> a = w \/ mo a w /\ exchanged_up_to a w ->
+    published a -> acquires (mode_of X r) = true -> thread X r <> None -> hb a r.
+  Proof.
+    intros a w r F K order pub A some.
+    assert (differ : a <> r).
+    { intros ->. destruct pub as ([W | W] & _); congruence. }
+    assert (step : eco X w r) by (apply t_step; auto).
+    destruct order as [-> | (M & only)].
+    - exact (synchronizes w w r pub (rt_refl _ _ _) F A some step differ).
+    - destruct (chain_ends a w (chain a w M only)) as (v & seq & last).
+      apply (synchronizes a w r); auto.
+      + eapply rt_trans; [exact seq | apply rt_step; exact last].
+      + eapply t_trans; [apply mo_eco, M | exact step].
+  Qed.
+
+  (** Everything before the exchange happens before everything after the one that acquires. *)
+  Corollary exchanges_order_the_rest : forall before a b after,
+    mo a b -> exchanged_up_to a b -> published a ->
+    acquires (mode_of X b) = true -> thread X b <> None ->
+    po X before a -> po X b after -> hb before after.
+  Proof.
+    intros before a b after M only pub A some P Q.
+    apply hb_trans with a; [apply t_step; auto |].
+    apply hb_trans with b; [| apply t_step; auto].
+    apply exchange_after_exchange; assumption.
+  Qed.
+
+  (** A location that, after its creation by [c], only exchanges of [AcqRel] change, and only loads
+      of [Acq] read. *)
+  Record exchanged (l : nat) (c : E) : Prop := {
+    creation : writes X c /\ at_loc X l c /\ thread X c = None;
+    changes : forall w, writes X w -> at_loc X l w -> w <> c ->
+      kind_of X w = Rmw /\ releases (mode_of X w) = true /\
+      acquires (mode_of X w) = true /\ thread X w <> None;
+    looks : forall r, kind_of X r = Read -> at_loc X l r ->
+      acquires (mode_of X r) = true /\ thread X r <> None
+  }.
+
+  Section Location.
+    Variables (l : nat) (c : E).
+    Hypothesis only : exchanged l c.
+
+    (** The creation comes first: going back from it would never end. *)
+    Lemma creation_first : forall w, ~ mo w c.
+    Proof.
+      intros w. induction (mo_wf X C w) as [w _ earlier]. intros M.
+      destruct (mo_writes X C _ _ M) as (W & _ & same), (creation _ _ only) as (_ & at_l & _).
+      assert (here : at_loc X l w) by (unfold at_loc in *; congruence).
+      destruct (changes _ _ only w W here (differs _ _ M)) as (K & _).
+      destruct (reads_one X C w (or_intror K)) as (v & F).
+      destruct (atomicity X C v w (conj F K)) as (Mv & _).
+      exact (earlier v Mv (mo_trans X C _ _ _ Mv M)).
+    Qed.
+
+    Theorem mo_inside_hb : forall a b, at_loc X l a -> mo a b -> hb a b.
+    Proof.
+      intros a b here M. destruct (mo_writes X C _ _ M) as (Wa & Wb & same).
+      assert (there : at_loc X l b) by (unfold at_loc in *; congruence).
+      assert (b <> c) by (intros ->; exact (creation_first a M)).
+      destruct (changes _ _ only b) as (_ & _ & A & Tb); auto.
+      assert (decide : a = c \/ a <> c).
+      { destruct (creation _ _ only) as (W & at_l & _).
+        destruct (mo_total X C a c) as [-> | [N | N]]; auto; try congruence;
+          right; intros ->; exact (mo_irreflexive _ N). }
+      destruct decide as [-> | differ].
+      - apply t_step. right. right. split; [apply (creation _ _ only) | exact Tb].
+      - destruct (changes _ _ only a) as (_ & R & _ & Ta); auto.
+        apply exchange_after_exchange; auto; [| repeat split; auto].
+        intros w Mw _. destruct (mo_writes X C _ _ Mw) as (_ & Ww & at_w).
+        apply (changes _ _ only); auto; [unfold at_loc in *; congruence |].
+        intros ->. exact (creation_first _ Mw).
+    Qed.
+
+    Theorem rf_inside_hb : forall w r, at_loc X l w -> rf X w r -> hb w r.
+    Proof.
+      intros w r here F. destruct (rf_reads X C _ _ F) as (W & [K | K] & same & _).
+      2:{ apply mo_inside_hb; auto. exact (proj1 (atomicity X C w r (conj F K))). }
+      assert (there : at_loc X l r) by (unfold at_loc in *; congruence).
+      destruct (looks _ _ only r K there) as (A & Tr), (creation _ _ only) as (Wc & at_l & Tc).
+      assert (decide : w = c \/ mo c w).
+      { destruct (mo_total X C w c) as [-> | [N | N]]; auto; try congruence.
+        destruct (creation_first _ N). }
+      destruct decide as [-> | Mw].
+      - apply t_step. right. right. split; auto.
+      - destruct (changes _ _ only w W here) as (_ & R & _ & Tw).
+        { intros ->. exact (mo_irreflexive _ Mw). }
+        apply (load_after_exchange w w r); auto. repeat split; auto.
+    Qed.
+
+    Definition fr_here (r b : E) := at_loc X l b /\ fr X r b.
+
+    (** What an interleaving has to keep: happens-before, and each look before the exchange that
+        replaces what it saw. Modification order and reads-from are inside happens-before. *)
+    Let step a b := hb a b \/ fr_here a b.
+
+    Let path a b := hb a b \/ exists r w,
+      (a = r \/ hb a r) /\ fr_here r w /\ (w = b \/ hb w b).
+
+    Lemma fr_then_mo : forall r b d, fr_here r b -> mo b d -> r <> d -> fr_here r d.
+    Proof.
+      intros r b d (here & w & F & M & _) Mbd differ.
+      destruct (mo_writes X C _ _ Mbd) as (_ & _ & same). split; [unfold at_loc in *; congruence |].
+      exists w. repeat split; auto. exact (mo_trans X C _ _ _ M Mbd).
+    Qed.
+
+    Lemma fr_fr : forall r b y d, fr_here r b -> b = y \/ hb b y -> fr_here y d ->
+      fr_here r d \/ hb r d.
+    Proof.
+      intros r b y d R order Y.
+      assert (R' := R). destruct R' as (at_b & w & F & M & _).
+      assert (Y' := Y). destruct Y' as (at_d & v & G & N & differ).
+      destruct (mo_writes X C _ _ M) as (_ & Wb & same_b), (mo_writes X C _ _ N) as (_ & Wd & _).
+      assert (later : mo b d).
+      { destruct (mo_total X C b d) as [-> | [later | sooner]];
+          unfold at_loc in *; try congruence; auto.
+        - destruct order as [<- | H]; [congruence |].
+          destruct (coherence X C _ _ H). apply t_step. right. right. apply Y.
+        - destruct order as [<- | H].
+          + assert (K : kind_of X b = Rmw).
+            { destruct (rf_reads X C _ _ G) as (_ & [K|K] & _); auto.
+              destruct Wb; congruence. }
+            destruct (atomicity X C _ _ (conj G K)) as (_ & next). destruct (next d N sooner).
+          + destruct (coherence X C _ _ H). apply t_trans with d; [| apply mo_eco, sooner].
+            apply t_step. right. right. apply Y. }
+      assert (back : mo w d) by exact (mo_trans X C _ _ _ M later).
+      destruct (rf_reads X C _ _ F) as (_ & [K | K] & _).
+      - left. apply (fr_then_mo r b d R later). intros ->. destruct Wd; congruence.
+      - right. destruct (atomicity X C _ _ (conj F K)) as (Mw & next).
+        assert (at_r : at_loc X l r).
+        { destruct (rf_reads X C _ _ F) as (_ & _ & same & _). unfold at_loc in *. congruence. }
+        apply mo_inside_hb; auto.
+        destruct (mo_total X C r d) as [-> | [D | D]]; auto; try (right; assumption);
+          unfold at_loc in *; try congruence.
+        + destruct (next b M later).
+        + destruct (next d back D).
+    Qed.
+
+    Lemma path_step : forall a b d, path a b -> step b d -> path a d.
+    Proof.
+      intros a b d [H | (r & w & before & R & after)] [H' | R'].
+      - left. eapply hb_trans; eauto.
+      - right. exists b, d. auto.
+      - right. exists r, w. repeat split; try apply R; auto.
+        right. destruct after as [-> | after]; [| eapply hb_trans]; eauto.
+      - destruct (fr_fr r w b d R after R') as [R'' | H].
+        + right. exists r, d. auto.
+        + left. destruct before as [-> | before]; [| eapply hb_trans]; eauto.
+    Qed.
+
+    (** No cycle: the events have an order in which each exchange and each look at the location
+        finds the last value before it. *)
+    Theorem one_location_interleaves : forall a,
+      ~ clos_trans E (fun a b => hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b) a a.
+    Proof.
+      assert (all : forall a b, clos_trans E
+        (fun a b => hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b) a b -> path a b).
+      { assert (one : forall a b,
+          hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b -> step a b).
+        { intros a b [H | [(here & [F | M]) | R]]; [left | left | left | right]; auto.
+          - apply rf_inside_hb; auto.
+          - apply mo_inside_hb; auto. }
+        intros a b steps. apply clos_trans_tn1 in steps.
+        induction steps as [b s | b d s _ IH]; apply one in s.
+        - destruct s as [H | R]; [left; exact H | right; exists a, b; auto].
+        - exact (path_step _ _ _ IH s). }
+      intros a cycle. destruct (all a a cycle) as [H | (r & w & before & R & after)].
+      - exact (hb_irreflexive X C a H).
+      - assert (back : w = r \/ hb w r).
+        { destruct before as [-> | before], after as [-> | after]; auto.
+          right. eapply hb_trans; eauto. }
+        destruct back as [-> | back].
+        + destruct R as (_ & ? & _ & _ & differ). congruence.
+        + apply (coherence X C _ _ back). apply t_step. right. right. apply R.
+    Qed.
+  End Location.
+End Rule.
+
+(** * Without acquire
+
+    The first thread writes data and makes an exchange; the second one makes an exchange, which comes
+    later in modification order, and reads the data. If its exchange does not acquire, the axioms
+    allow that it reads the old data: the chain of exchanges is there, but no edge at its end. *)
+
+Inductive step_of := InitWord | InitData | WriteData | First | Second | ReadData.
+
+Section Example.
+  Variable second : mode.
+
+  Definition message_passing : execution := {|
+    event := step_of;
+    kind_of e := match e with First | Second => Rmw | ReadData => Read | _ => Write end;
+    mode_of e := match e with First => Rel | Second => second | _ => Plain end;
+    loc e := match e with InitWord | First | Second => Some 0 | _ => Some 1 end;
+    thread e := match e with
+      | InitWord | InitData => None | WriteData | First => Some 1 | Second | ReadData => Some 2 end;
+    po a b := match a, b with WriteData, First | Second, ReadData => True | _, _ => False end;
+    rf a b := match a, b with
+      | InitWord, First | First, Second | InitData, ReadData => True | _, _ => False end;
+    mo a b := match a, b with
+      | InitWord, (First | Second) | First, Second | InitData, WriteData => True
+      | _, _ => False end
+  |}.
+
+  (** All that happens before: the initial values first, and each thread's own order. *)
+  Let hb_at_most (a b : step_of) : Prop := match a, b with
+    | (InitWord | InitData), (WriteData | First | Second | ReadData) => True
+    | WriteData, First | Second, ReadData => True
+    | _, _ => False end.
+
+  Lemma no_sw : acquires second = false -> forall a b, ~ sw message_passing a b.
+  Proof.
+    intros A a b (_ & w & v & r & _ & _ & _ & (Q & _)).
+    destruct b; try discriminate Q. change (acquires second = true) in Q. congruence.
+  Qed.
+
+  Lemma hb_bounded : acquires second = false ->
+    forall a b, hb message_passing a b -> hb_at_most a b.
+  Proof.
+    intros A a b H. induction H as [a b [P | [S | (T & U)]] | a b d _ IH1 _ IH2].
+    - destruct a, b; simpl in *; auto.
+    - destruct (no_sw A a b S).
+    - destruct a, b; simpl in *; auto; congruence.
+    - destruct a, b, d; simpl in *; auto.
+  Qed.
+
+  Let eco_at_most (a b : step_of) : Prop := match a, b with
+    | InitWord, (First | Second) | First, Second => True
+    | InitData, (ReadData | WriteData) | ReadData, WriteData => True
+    | _, _ => False end.
+
+  Lemma eco_bounded : forall a b, eco message_passing a b -> eco_at_most a b.
+  Proof.
+    intros a b H.
+    induction H as [a b [F | [M | (w & F & M & D)]] | a b d _ IH1 _ IH2]; simpl in *.
+    - destruct a, b; simpl in *; auto.
+    - destruct a, b; simpl in *; auto.
+    - destruct w, a, b; simpl in *; auto; congruence.
+    - destruct a, b, d; simpl in *; auto.
+  Qed.
+
+  (** Allowed, by "no thin air" as well; without SC events `psc` is empty. The read and the write of
+      the data race, and the read returns what is outdated. *)
+  Theorem without_acquire_the_rule_fails : acquires second = false ->
+    consistent message_passing /\
+    mo message_passing First Second /\ exchanged_up_to message_passing First Second /\
+    published message_passing First /\
+    ~ hb message_passing First Second /\
+    ~ hb message_passing WriteData ReadData /\ ~ hb message_passing ReadData WriteData /\
+    (forall a, ~ clos_trans _ (fun a b => po message_passing a b \/ rf message_passing a b) a a).
+  Proof.
+    intros A.
+    assert (thin : forall a b,
+      clos_trans _ (fun a b => po message_passing a b \/ rf message_passing a b) a b ->
+      match a, b with
+      | InitWord, (First | Second | ReadData) | InitData, ReadData => True
+      | WriteData, (First | Second | ReadData) | First, (Second | ReadData) => True
+      | Second, ReadData => True
+      | _, _ => False end).
+    { intros a b H. induction H as [a b [P | F] | a b d _ IH1 _ IH2];
+        [destruct a, b | destruct a, b | destruct a, b, d]; simpl in *; auto. }
+    split; [constructor |].
+    - intros [] [] t; simpl; intros; auto; congruence.
+    - intros [] []; simpl; unfold writes, reads; simpl; intros []; repeat split; auto; discriminate.
+    - intros [] [R | R]; simpl in R; try discriminate;
+        [exists InitWord | exists First | exists InitData]; simpl; auto.
+    - intros [] []; simpl; unfold writes; simpl; intros []; auto.
+    - intros [] [] []; simpl; auto.
+    - intros [] [] [K | K] [L | L]; simpl in *; try discriminate; intros; auto; discriminate.
+    - apply (finite_mo_wf _ _ [InitWord; InitData; WriteData; First; Second; ReadData]).
+      + intros []; simpl; auto 10.
+      + intros []; simpl; auto.
+      + intros [] [] []; simpl; auto.
+    - intros a H. apply (hb_bounded A) in H. destruct a; exact H.
+    - intros a b H G. apply (hb_bounded A) in H. apply eco_bounded in G. destruct a, b; simpl in *; auto.
+    - intros w u (F & K). split.
+      + destruct w, u; simpl in *; auto; discriminate.
+      + intros v. destruct w, u, v; simpl in *; auto; discriminate.
+    - repeat split; simpl; auto; unfold writes; simpl; auto; try discriminate.
+      + intros [] M O; simpl in *; auto; destruct O; try congruence; contradiction.
+      + intros H. exact (hb_bounded A _ _ H).
+      + intros H. exact (hb_bounded A _ _ H).
+      + intros H. exact (hb_bounded A _ _ H).
+      + intros a H. apply thin in H. destruct a; exact H.
+  Qed.
+
+  (** With it, the same graph is forbidden: the proof has its last edge again. *)
+  Theorem with_acquire_it_is_forbidden : acquires second = true -> ~ consistent message_passing.
+  Proof.
+    intros A C. assert (H : hb message_passing WriteData ReadData).
+    { apply (exchanges_order_the_rest _ C WriteData First Second ReadData); simpl; auto;
+        try discriminate.
+      - intros [] M O; simpl in *; auto; destruct O; try congruence; contradiction.
+      - repeat split; simpl; auto; [right; reflexivity | discriminate]. }
+    apply (coherence _ C _ _ H). apply t_step. right. right.
+    exists InitData. simpl. repeat split; auto. discriminate.
+  Qed.
+End Example.

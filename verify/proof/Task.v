@@ -1,0 +1,264 @@
+(** The two words of a task (`src/task/state.rs`, and the join word as `Word.v` has it), for any number
+    of wakers, wake-ups, runs and threads.
+
+    As in `Word.v`, the first part is what the functions of that file do with a word. *)
+
+Require Import NArith Lia Bool.
+Open Scope N_scope.
+
+(** * The table *)
+
+Record word := {
+  handle : bool; cancelled : bool; finished : bool; panicked : bool; refs : N; wakes : N }.
+
+Inductive next := Nothing | Schedule | Orphan | Free.
+Inductive on_idle := Leave | Reschedule | Cancel | OrphanLeft.
+
+Definition refs_are n w := {| handle := handle w; cancelled := cancelled w;
+  finished := finished w; panicked := panicked w; refs := n; wakes := wakes w |}.
+Definition wakes_are n w := {| handle := handle w; cancelled := cancelled w;
+  finished := finished w; panicked := panicked w; refs := refs w; wakes := n |}.
+Definition handle_is h w := {| handle := h; cancelled := cancelled w;
+  finished := finished w; panicked := panicked w; refs := refs w; wakes := wakes w |}.
+Definition set_cancelled w := {| handle := handle w; cancelled := true;
+  finished := finished w; panicked := panicked w; refs := refs w; wakes := wakes w |}.
+Definition set_finished w := {| handle := handle w; cancelled := cancelled w;
+  finished := true; panicked := panicked w; refs := refs w; wakes := wakes w |}.
+Definition set_panicked w := {| handle := handle w; cancelled := cancelled w;
+  finished := finished w; panicked := true; refs := refs w; wakes := wakes w |}.
+
+Section Table.
+  (** A quarter of the limit of wake-ups. *)
+  Variable quarter : N.
+  Definition limit := 4 * quarter.
+
+  Definition spawned has_handle := {| handle := has_handle; cancelled := false;
+    finished := false; panicked := false; refs := 0; wakes := 1 |}.
+
+  Definition unreachable w := negb (handle w) && (refs w =? 0).
+
+  (** For the party that has left, and was the last one. *)
+  Definition left_alone w := if finished w then Free else if wakes w =? 0 then Orphan else Nothing.
+  Definition waker_left w := if negb (handle w) && (refs w =? 1) then left_alone w else Nothing.
+  Definition handle_left w := if refs w =? 0 then left_alone w else Nothing.
+  Definition woken w := if wakes w =? 0 then Schedule else Nothing.
+
+  Definition add_ref w := refs_are (refs w + 1) w.
+  Definition add_wake w := wakes_are (wakes w + 1) w.
+  Definition take_back w := if limit <=? wakes w then wakes_are (wakes w - 1) w else w.
+
+  (** With the correction that follows where the counter is full. *)
+  Definition add_waker w := if limit <=? wakes w then take_back (add_ref w) else add_ref w.
+  Definition wake w :=
+    (if limit <=? wakes w then take_back (add_wake w) else add_wake w, woken w).
+
+  Definition wake_by_value w :=
+    (refs_are (refs w - 1) (add_wake w),
+     match woken w with Schedule => Schedule | _ => waker_left w end).
+  Definition drop_waker w := (refs_are (refs w - 1) w, waker_left w).
+  Definition detach w := (handle_is false w, handle_left w).
+
+  Definition may_cancel w := negb (cancelled w) && negb (unreachable w && (wakes w =? 0)).
+  Definition cancel w :=
+    if may_cancel w then
+      (handle_is false (set_cancelled (add_wake w)),
+       match woken w with Schedule => Schedule | _ => handle_left w end)
+    else detach w.
+  Definition abort w :=
+    if may_cancel w then (set_cancelled (add_wake w), woken w) else (w, Nothing).
+
+  Definition revive with_waker := {| handle := false; cancelled := true; finished := false;
+    panicked := false; refs := if with_waker : bool then 1 else 0; wakes := 1 |}.
+
+  (** The end of a pending run. *)
+  Definition idle consumed w :=
+    if consumed =? 0 then (w, if cancelled w then Cancel else Reschedule)
+    else if 2 * quarter <=? consumed then (wakes_are (wakes w - quarter) w, Reschedule)
+    else (wakes_are (wakes w - consumed) w,
+      if cancelled w then Cancel
+      else if negb (wakes w =? consumed) then Reschedule
+      else if unreachable w then OrphanLeft else Leave).
+
+  (** Whether the finisher, which has the handle or not, is the last party. *)
+  Definition is_last (own : bool) w := eqb (handle w) own && (refs w =? 0).
+  Definition finish_add (own : bool) w :=
+    (set_finished (if own then handle_is false w else w),
+     if is_last own w then Free else Nothing).
+  Definition finish own w := if is_last own w then (w, Free) else finish_add own w.
+End Table.
+
+(** * Who holds the task *)
+
+Inductive join_word := Open | Given_up | Completed.
+Inductive holder := Held | Leaves (cancels : bool) | Away.
+
+Inductive runner :=
+  | None_queued
+  | Queued
+  | Polls (seen : N) (wakes_itself has_handle : bool)  (** what it has seen when the run began *)
+  | Revives                                (** the end of its run has found an orphan *)
+  | Cancels                                (** and looks at the word again *)
+  | Ends (has_handle panics : bool)        (** the join word comes next *)
+  | Finishes.                              (** it is the finisher *)
+
+Record task := {
+  the_word : word;
+  join : join_word;
+  the_handle : holder;
+  the_runner : runner;
+  wakers : N;      (** at rest *)
+  busy : N;        (** wakers that are about to take a wake-up back *)
+  in_poll : N;     (** calls inside of the poll that are about to do so *)
+  orphan : bool;   (** a thread that has left is about to revive it *)
+  freed : bool;
+  owed : bool      (** a wake-up has come that no run has seen *)
+}.
+
+Section System.
+  Variable quarter : N.
+  Variable ref_limit : N.
+  Variable had_handle : bool.
+  Notation limit := (limit quarter).
+  Notation take_back := (take_back quarter).
+
+  Definition start := {| the_word := spawned had_handle; join := Open;
+    the_handle := if had_handle then Held else Away; the_runner := Queued;
+    wakers := 0; busy := 0; in_poll := 0; orphan := false; freed := false; owed := true |}.
+
+  Definition word_is w t := {| the_word := w; join := join t; the_handle := the_handle t;
+    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
+    orphan := orphan t; freed := freed t; owed := owed t |}.
+  Definition join_is j t := {| the_word := the_word t; join := j; the_handle := the_handle t;
+    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
+    orphan := orphan t; freed := freed t; owed := owed t |}.
+  Definition holder_is h t := {| the_word := the_word t; join := join t; the_handle := h;
+    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
+    orphan := orphan t; freed := freed t; owed := owed t |}.
+  Definition runner_is r t := {| the_word := the_word t; join := join t;
+    the_handle := the_handle t; the_runner := r; wakers := wakers t; busy := busy t;
+    in_poll := in_poll t; orphan := orphan t; freed := freed t; owed := owed t |}.
+  Definition counts k b i t := {| the_word := the_word t; join := join t;
+    the_handle := the_handle t; the_runner := the_runner t; wakers := k; busy := b;
+    in_poll := i; orphan := orphan t; freed := freed t; owed := owed t |}.
+  Definition orphan_is o t := {| the_word := the_word t; join := join t;
+    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
+    in_poll := in_poll t; orphan := o; freed := freed t; owed := owed t |}.
+  Definition freed_now t := {| the_word := the_word t; join := join t;
+    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
+    in_poll := in_poll t; orphan := orphan t; freed := true; owed := owed t |}.
+  Definition owed_is o t := {| the_word := the_word t; join := join t;
+    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
+    in_poll := in_poll t; orphan := orphan t; freed := freed t; owed := o |}.
+
+  (** What the word says is done. *)
+  Definition follow (done : word * next) t :=
+    word_is (fst done) match snd done with
+      | Nothing => t
+      | Schedule => runner_is Queued t
+      | Orphan => orphan_is true t
+      | Free => freed_now t
+      end.
+
+  (** What a run may have seen of the word when it began: at least the wake-up that scheduled it. A
+      value that is outdated may lack wake-ups and have a handle that has left. *)
+  Definition may_see seen h t :=
+    1 <= seen /\ (seen <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t)) /\
+    (handle (the_word t) = true -> h = true) /\ (h = true -> had_handle = true).
+
+  (** The future exists, which is what `Runnable::raw_abort` asks of its caller. *)
+  Definition has_future t := freed t = false /\ match the_runner t with
+    | None_queued => join t <> Completed /\ finished (the_word t) = false
+    | Ends _ _ | Finishes => False
+    | _ => True
+    end.
+
+  Definition makes_wakers t := 0 < wakers t \/ the_handle t <> Away \/
+    match the_runner t with Queued | Polls _ _ _ | Cancels | Ends _ _ => True | _ => False end.
+
+  (** A step of one party. Its label is what the word has said. Only [has_future] asks whether the
+      task is freed. *)
+  Inductive step (t : task) : next -> task -> Prop :=
+  (** Wakers. *)
+  | clones : makes_wakers t -> refs (the_word t) < ref_limit ->
+      step t Nothing (word_is (add_ref (the_word t))
+        (if limit <=? wakes (the_word t) then counts (wakers t) (busy t + 1) (in_poll t) t
+         else counts (wakers t + 1) (busy t) (in_poll t) t))
+  | wakes_by_ref : 0 < wakers t ->
+      step t (woken (the_word t)) (owed_is true (follow (add_wake (the_word t), woken (the_word t))
+        (if limit <=? wakes (the_word t) then counts (wakers t - 1) (busy t + 1) (in_poll t) t
+         else t)))
+  | wakes_in_poll seen w h : the_runner t = Polls seen w h ->
+      step t (woken (the_word t)) (owed_is true (follow (add_wake (the_word t), woken (the_word t))
+        (if limit <=? wakes (the_word t) then counts (wakers t) (busy t) (in_poll t + 1) t
+         else t)))
+  | takes_back : 0 < busy t ->
+      step t Nothing (word_is (take_back (the_word t))
+        (counts (wakers t + 1) (busy t - 1) (in_poll t) t))
+  | takes_back_in_poll : 0 < in_poll t ->
+      step t Nothing (word_is (take_back (the_word t))
+        (counts (wakers t) (busy t) (in_poll t - 1) t))
+  | wakes_by_value : 0 < wakers t ->
+      step t (snd (wake_by_value (the_word t))) (owed_is true
+        (follow (wake_by_value (the_word t)) (counts (wakers t - 1) (busy t) (in_poll t) t)))
+  | drops : 0 < wakers t ->
+      step t (snd (drop_waker (the_word t)))
+        (follow (drop_waker (the_word t)) (counts (wakers t - 1) (busy t) (in_poll t) t))
+  | aborts : 0 < wakers t \/ the_handle t = Held \/ has_future t ->
+      step t (snd (abort (the_word t)))
+        (owed_is (owed t || may_cancel (the_word t)) (follow (abort (the_word t)) t))
+  | revives with_waker : orphan t = true ->
+      step t Nothing (word_is (revive with_waker) (runner_is Queued (orphan_is false
+        (counts (if with_waker : bool then 1 else 0) 0 (in_poll t) t))))
+  (** The handle: it detaches on the join word, and then on the state word. *)
+  | gives_up cancels : the_handle t = Held -> join t = Open ->
+      step t Nothing (join_is Given_up (holder_is (Leaves cancels) t))
+  | handle_cancels : the_handle t = Leaves true ->
+      step t (snd (cancel (the_word t))) (owed_is (owed t || may_cancel (the_word t))
+        (follow (cancel (the_word t)) (holder_is Away t)))
+  | handle_detaches : the_handle t = Leaves false ->
+      step t (snd (detach (the_word t))) (follow (detach (the_word t)) (holder_is Away t))
+  | handle_looks : the_handle t = Held -> join t = Completed ->
+      is_last true (the_word t) = true -> step t Free (freed_now (holder_is Away t))
+  | handle_finishes : the_handle t = Held -> join t = Completed ->
+      step t (snd (finish_add true (the_word t)))
+        (follow (finish_add true (the_word t)) (holder_is Away t))
+  (** The runner. A runnable that is dropped cancels the task. *)
+  (** What it has seen is not cancelled, so it lacks the wake-up that comes with a cancellation. *)
+  | begins seen h : the_runner t = Queued -> may_see seen h t ->
+      (cancelled (the_word t) = true ->
+        seen + 1 <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t)) ->
+      step t Nothing (owed_is (negb (seen =? wakes (the_word t))) (runner_is (Polls seen false h) t))
+  | begins_to_cancel seen h : the_runner t = Queued \/ the_runner t = Cancels -> may_see seen h t ->
+      step t Nothing (runner_is (Ends h false) t)
+  | wakes_itself seen h : the_runner t = Polls seen false h ->
+      step t Nothing (runner_is (Polls seen true h) t)
+  | is_ready seen w h : the_runner t = Polls seen w h -> in_poll t = 0 ->
+      step t Nothing (runner_is (Ends h false) t)
+  | is_pending seen w h : the_runner t = Polls seen w h -> in_poll t = 0 ->
+      step t Nothing
+        (let done := idle quarter (seen - if w : bool then 1 else 0) (the_word t) in
+         word_is (fst done) (runner_is match snd done with
+           | Leave => None_queued | Reschedule => Queued
+           | Cancel => Cancels | OrphanLeft => Revives end t))
+  (** The relaxed look for a cancellation may miss one. *)
+  | misses_cancel h : the_runner t = Polls 1 true h -> in_poll t = 0 ->
+      step t Nothing (runner_is Queued t)
+  | runner_revives : the_runner t = Revives ->
+      step t Nothing (word_is (revive false) (runner_is Cancels t))
+  | panics h : the_runner t = Ends h false ->
+      step t Nothing (word_is (set_panicked (the_word t)) (runner_is (Ends h true) t))
+  | hands_over p : the_runner t = Ends true p -> join t = Open ->
+      step t Nothing (join_is Completed (runner_is None_queued t))
+  | finds_given_up p : the_runner t = Ends true p -> join t = Given_up ->
+      step t Nothing (runner_is Finishes t)
+  | finds_no_handle p : the_runner t = Ends false p -> step t Nothing (runner_is Finishes t)
+  | runner_looks : the_runner t = Finishes -> is_last false (the_word t) = true ->
+      step t Free (freed_now (runner_is None_queued t))
+  | runner_finishes : the_runner t = Finishes ->
+      step t (snd (finish_add false (the_word t)))
+        (follow (finish_add false (the_word t)) (runner_is None_queued t)).
+
+  Inductive reachable : task -> Prop :=
+  | at_start : reachable start
+  | after_step t l t' : reachable t -> step t l t' -> reachable t'.
+End System.

@@ -1,0 +1,233 @@
+(** The word of `src/completion.rs`, for any number of polls and wakers.
+
+    The first part is the table of that file as functions, from the word to the next word and to what
+    is left to do. `Tables.v` prints them, and a test of the crate compares the print with the code.
+    The second part runs two sides on these functions, one instruction a step, and proves what the
+    file promises. That the steps of one word follow one another is `Rc11.v`. *)
+
+Require Import List Arith.
+Import ListNotations.
+
+(** * The table *)
+
+Inductive ending := Done | Abandoned.
+
+(** A waker is known by its number. *)
+Inductive word := Pending | Waker (i : nat) | Ended (e : ending) | Detached.
+
+(** What the completer's exchange leaves to do. *)
+Inductive completed := Unobserved | Wake (i : nat) | Owned | FinishedTwice.
+
+Definition finish (w : word) : completed :=
+  match w with
+  | Pending => Unobserved
+  | Waker i => Wake i
+  | Detached => Owned
+  | Ended _ => FinishedTwice
+  end.
+
+(** What a registration's exchange leaves to do. *)
+Inductive registered := Waits (old : option nat) | Restore (e : ending) | PolledDetached.
+
+Definition register (w : word) : registered :=
+  match w with
+  | Pending => Waits None
+  | Waker old => Waits (Some old)
+  | Ended e => Restore e
+  | Detached => PolledDetached
+  end.
+
+(** What the waiter's last exchange leaves to do. *)
+Inductive detached := Left (old : option nat) | Last (e : ending) | DetachedTwice.
+
+Definition detach (w : word) : detached :=
+  match w with
+  | Pending => Left None
+  | Waker old => Left (Some old)
+  | Ended e => Last e
+  | Detached => DetachedTwice
+  end.
+
+(** * The two sides *)
+
+Inductive completer :=
+  | Works
+  | Looked (copy : option nat)         (** at a waker, of which it has a copy if that is in place *)
+  | Finished                           (** and touches only what the exchange has returned *)
+  | Owns (e : ending) (taken : bool).  (** the memory; whether the result is out of it *)
+
+Inductive waiter :=
+  | Rests (r : option nat)               (** between polls, with this waker registered *)
+  | Registers (r : option nat) (i : nat) (** has seen no end, and cloned [i] *)
+  | Restores (e : ending) (i : nat)      (** its exchange has found the end, and put in [i] *)
+  | Drops (old i : nat)                  (** has replaced [old] by [i] *)
+  | DropsOwn (i : nat) (e : ending)      (** has restored the end, which has overwritten [i] *)
+  | Leaves (r copy : option nat)         (** looked, as [Looked] *)
+  | RestoresLast (e : ending)            (** its last exchange has found the end *)
+  | Ready (e : ending) (taken : bool)    (** the memory is the waiter's *)
+  | Gone.
+
+Inductive result := Empty | Here | Moved.
+
+Record state := {
+  the_word : word;
+  the_completer : completer;
+  the_waiter : waiter;
+  the_result : result;
+  alive : bool;          (** the memory of the word, the slot and the result *)
+  placed : option nat;   (** the waker in the slot *)
+  made : nat;            (** wakers are numbered from 0 *)
+  to_wake : list nat;    (** in the completer's hands *)
+  to_drop : list nat;    (** in the hands of a waiter that has left *)
+  woken : list nat;
+  dropped : list nat;
+  past : list nat        (** all wakers that were in the word, for looks that are outdated *)
+}.
+
+(** What a step does to what the sides share. [Take] moves the result out or drops it. *)
+Inductive label := Touch | Take | Free | Private.
+
+Section System.
+  (** Whether the word has a slot (`src/completion/slotted.rs`). *)
+  Variable slotted : bool.
+
+  Definition start : state := {|
+    the_word := Pending; the_completer := Works; the_waiter := Rests None; the_result := Empty;
+    alive := true; placed := None; made := 0; to_wake := []; to_drop := [];
+    woken := []; dropped := []; past := [] |}.
+
+  Definition word_is w s := {| the_word := w; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition completer_is c s := {| the_word := the_word s; the_completer := c;
+    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition waiter_is v s := {| the_word := the_word s; the_completer := the_completer s;
+    the_waiter := v; the_result := the_result s; alive := alive s; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition result_is r s := {| the_word := the_word s; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := r; alive := alive s; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition freed s := {| the_word := the_word s; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := the_result s; alive := false; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition cloned p s := {| the_word := the_word s; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := the_result s; alive := alive s;
+    placed := if p : bool then Some (made s) else placed s;
+    made := S (made s); to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := past s |}.
+  Definition wakers_are k d w x s := {| the_word := the_word s; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
+    made := made s; to_wake := k; to_drop := d; woken := w; dropped := x; past := past s |}.
+  Definition put i s := {| the_word := Waker i; the_completer := the_completer s;
+    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
+    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
+    dropped := dropped s; past := i :: past s |}.
+
+  Definition hands_over i s :=
+    wakers_are (i :: to_wake s) (to_drop s) (woken s) (dropped s) s.
+  Definition keeps i s :=
+    wakers_are (to_wake s) (i :: to_drop s) (woken s) (dropped s) s.
+  Definition drops i s :=
+    wakers_are (to_wake s) (to_drop s) (woken s) (i :: dropped s) s.
+
+  (** The completer's exchange. *)
+  Definition finishes e s :=
+    word_is (Ended e) match finish (the_word s) with
+      | Unobserved | FinishedTwice => completer_is Finished s
+      | Wake i => hands_over i (completer_is Finished s)
+      | Owned => completer_is (Owns e false) s
+      end.
+
+  (** The exchange of a registration of [i]. *)
+  Definition registers i s :=
+    match register (the_word s) with
+    | Waits None => put i (waiter_is (Rests (Some i)) s)
+    | Waits (Some old) => put i (waiter_is (Drops old i) s)
+    | Restore e => put i (waiter_is (Restores e i) s)
+    | PolledDetached => s
+    end.
+
+  (** The waiter's last exchange. *)
+  Definition detaches s :=
+    word_is Detached match detach (the_word s) with
+      | Left None | DetachedTwice => waiter_is Gone s
+      | Left (Some old) => keeps old (waiter_is Gone s)
+      | Last e => waiter_is (if slotted then RestoresLast e else Ready e false) s
+      end.
+
+  Definition copy_of i s := match placed s with
+    | Some p => if p =? i then Some i else None
+    | None => None
+    end.
+
+  (** The result is written before `Done`, and only then. *)
+  Definition may_finish e s := the_result s = match e with Done => Here | Abandoned => Empty end.
+
+  (** A side does what its program says, whatever the other one does: no step asks whether the memory
+      is alive or the result is there. A look that is not the latest value finds less, so each look
+      may also miss an end. *)
+  Inductive step (s : state) : label -> state -> Prop :=
+  (** The completer. *)
+  | completer_glances : the_completer s = Works -> step s Touch s
+  | completer_writes : the_completer s = Works -> the_result s = Empty ->
+      step s Touch (result_is Here s)
+  | plain_finish e : slotted = false -> the_completer s = Works -> may_finish e s ->
+      step s Touch (finishes e s)
+  | exchange_from_pending e : slotted = true -> the_completer s = Works -> may_finish e s ->
+      the_word s = Pending -> step s Touch (finishes e s)
+  | look_finds_detached e : slotted = true -> the_completer s = Works -> may_finish e s ->
+      the_word s = Detached -> step s Touch (completer_is (Owns e false) s)
+  | look_finds_waker i : slotted = true -> the_completer s = Works -> In i (past s) ->
+      step s Touch (completer_is (Looked (copy_of i s)) s)
+  | slotted_finish copy e : the_completer s = Looked copy -> may_finish e s ->
+      step s Touch (finishes e s)
+  | completer_wakes before i after : to_wake s = before ++ i :: after ->
+      step s Private (wakers_are (before ++ after) (to_drop s) (i :: woken s) (dropped s) s)
+  | completer_takes : the_completer s = Owns Done false ->
+      step s Take (completer_is (Owns Done true) (result_is Moved s))
+  | completer_frees e taken : the_completer s = Owns e taken -> e = Abandoned \/ taken = true ->
+      step s Free (completer_is Finished (freed s))
+  (** The waiter. *)
+  | waiter_glances : the_waiter s <> Gone -> step s Touch s
+  | poll_finds_end r e : the_waiter s = Rests r -> the_word s = Ended e ->
+      step s Touch (waiter_is (Ready e false) s)
+  | poll_finds_its_waker i : the_waiter s = Rests (Some i) -> step s Touch s
+  | poll_clones r : the_waiter s = Rests r ->
+      step s Touch (cloned false (waiter_is (Registers r (made s)) s))
+  | poll_places : slotted = true -> the_waiter s = Rests None ->
+      step s Touch (cloned true (waiter_is (Registers None (made s)) s))
+  | poll_exchanges r i : the_waiter s = Registers r i -> step s Touch (registers i s)
+  | poll_restores e i : the_waiter s = Restores e i ->
+      step s Touch (word_is (Ended e) (waiter_is (DropsOwn i e) s))
+  (** Which reads the slot, if the waker is in place. *)
+  | poll_drops old i : the_waiter s = Drops old i ->
+      step s Touch (drops old (waiter_is (Rests (Some i)) s))
+  | poll_drops_own i e : the_waiter s = DropsOwn i e ->
+      step s Touch (drops i (waiter_is (Ready e false) s))
+  | plain_detach r : slotted = false -> the_waiter s = Rests r -> step s Touch (detaches s)
+  | slotted_look r : slotted = true -> the_waiter s = Rests r ->
+      step s Touch (waiter_is (Leaves r match r with Some i => copy_of i s | None => None end) s)
+  | slotted_detach r copy : the_waiter s = Leaves r copy -> step s Touch (detaches s)
+  | detach_restores e : the_waiter s = RestoresLast e ->
+      step s Touch (word_is (Ended e) (waiter_is (Ready e false) s))
+  | waiter_drops before i after : to_drop s = before ++ i :: after ->
+      step s Private (wakers_are (to_wake s) (before ++ after) (woken s) (i :: dropped s) s)
+  | waiter_takes : the_waiter s = Ready Done false ->
+      step s Take (waiter_is (Ready Done true) (result_is Moved s))
+  (** `raw_take`: the channel is from then on as if nothing had been sent. *)
+  | waiter_takes_and_stays : the_waiter s = Ready Done false ->
+      step s Take (word_is (Ended Abandoned)
+        (waiter_is (Ready Abandoned false) (result_is Moved s)))
+  | waiter_frees e taken : the_waiter s = Ready e taken -> e = Abandoned \/ taken = true ->
+      step s Free (waiter_is Gone (freed s)).
+
+  Inductive reachable : state -> Prop :=
+  | at_start : reachable start
+  | after_step s l s' : reachable s -> step s l s' -> reachable s'.
+End System.

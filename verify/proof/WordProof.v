@@ -1,0 +1,273 @@
+(** What `Word.v` says of the two sides, in every state that any number of steps leads to. *)
+
+Require Import List Arith Lia Bool Word.
+Import ListNotations.
+
+Section Proof.
+  Variable slotted : bool.
+  Notation step := (step slotted).
+  Notation reachable := (reachable slotted).
+
+  (** * What holds in every state *)
+
+  Definition fits e r := match e with Done => r = Here | Abandoned => r <> Here end.
+
+  (** The memory is alive and belongs to a side that has, or has not, taken the result. *)
+  Definition owner e (taken : bool) s :=
+    alive s = true /\ if taken then e = Done /\ the_result s = Moved else fits e (the_result s).
+
+  (** While the completer has not finished, the waiter knows its word. *)
+  Definition waits_for r s := the_word s = match r with Some i => Waker i | None => Pending end /\
+    (r = None -> past s = []).
+
+  (** Once it has finished, a waiter that has not seen it finds the end, and its waker is woken. *)
+  Definition will_find r s := alive s = true /\
+    (exists e, the_word s = Ended e /\ fits e (the_result s)) /\
+    forall i, r = Some i -> In i (to_wake s) \/ In i (woken s).
+
+  Definition agree s := match the_completer s, the_waiter s with
+    | (Works | Looked _), (Rests r | Registers r _ | Leaves r _) => alive s = true /\ waits_for r s
+    | (Works | Looked _), Drops _ i => alive s = true /\ waits_for (Some i) s
+    | (Works | Looked _), Gone => alive s = true /\ the_word s = Detached
+    | (Works | Looked _), _ => False
+    | Finished, (Rests r | Registers r _ | Leaves r _) => will_find r s
+    | Finished, Drops _ i => will_find (Some i) s
+    | Finished, Restores e i => the_word s = Waker i /\ owner e false s
+    | Finished, DropsOwn _ e => the_word s = Ended e /\ owner e false s
+    | Finished, RestoresLast e => the_word s = Detached /\ owner e false s
+    | Finished, Ready e taken => (forall i, the_word s <> Waker i) /\ owner e taken s
+    | Finished, Gone => alive s = false /\ the_result s <> Here /\ forall i, the_word s <> Waker i
+    | Owns e taken, v => v = Gone /\ owner e taken s /\ forall i, the_word s <> Waker i
+    end.
+
+  (** What the slot needs: whoever takes the waker in place out of the word has its copy. *)
+  Definition slot_agrees s :=
+    (forall p, placed s = Some p -> p < made s /\
+      (forall old, the_waiter s <> Registers (Some old) p) /\
+      (the_completer s <> Finished -> the_word s = Waker p -> past s = [p])) /\
+    match the_completer s with
+    | Looked copy => exists i, In i (past s) /\ copy = copy_of i s
+    | _ => True
+    end /\
+    match the_waiter s with
+    | Leaves (Some i) copy => copy = copy_of i s
+    | Registers r i => i < made s
+    | _ => True
+    end.
+
+  Fixpoint count (i : nat) (all : list nat) : nat := match all with
+    | [] => 0
+    | j :: rest => (if i =? j then 1 else 0) + count i rest
+    end.
+
+  (** How often a waker is anywhere: in the word, in a side's hands, woken or dropped. *)
+  Definition places i s :=
+    count i match the_word s with Waker j => [j] | _ => [] end +
+    count i match the_waiter s with
+      | Registers _ j | Drops j _ | DropsOwn j _ => [j] | _ => [] end +
+    count i (to_wake s) + count i (to_drop s) + count i (woken s) + count i (dropped s).
+
+  Definition one_place s := forall i, places i s = if i <? made s then 1 else 0.
+
+  Lemma count_app : forall i a b, count i (a ++ b) = count i a + count i b.
+  Proof. induction a; intros; simpl; rewrite ?IHa; lia. Qed.
+
+  Ltac open := unfold finishes, registers, detaches, hands_over, keeps, drops, put, cloned, freed,
+    word_is, completer_is, waiter_is, result_is, wakers_are, may_finish in *; simpl in *.
+
+  (** All that the hypotheses say, in single facts. *)
+  Ltac facts := repeat match goal with
+    | H : _ /\ _ |- _ => destruct H
+    | H : exists _, _ |- _ => destruct H
+    | H : Some _ = Some _ |- _ => injection H as H
+    | H : Waker _ = Waker _ |- _ => injection H as H
+    | H : Ended _ = Ended _ |- _ => injection H as H
+    | H : Rests _ = Rests _ |- _ => injection H as H
+    | H : Registers _ _ = Registers _ _ |- _ => injection H as H
+    | H : Leaves _ _ = Leaves _ _ |- _ => injection H as H
+    | H : Restores _ _ = Restores _ _ |- _ => injection H as H
+    | H : RestoresLast _ = RestoresLast _ |- _ => injection H as H
+    | H : Drops _ _ = Drops _ _ |- _ => injection H as H
+    | H : DropsOwn _ _ = DropsOwn _ _ |- _ => injection H as H
+    | H : Ready _ _ = Ready _ _ |- _ => injection H as H
+    | H : Owns _ _ = Owns _ _ |- _ => injection H as H
+    | H : Looked _ = Looked _ |- _ => injection H as H
+    | H : ?a = ?a -> _ |- _ => specialize (H eq_refl)
+    end; subst.
+
+  Ltac settle := repeat match goal with
+    | |- _ /\ _ => split
+    | |- exists e, Ended _ = Ended e /\ _ => eexists; split; [reflexivity |]
+    | |- _ -> _ => intro
+    end; facts; simpl in *; try congruence; auto.
+
+  Lemma moved : forall (i j : nat) before after rest,
+    In j (before ++ i :: after) \/ In j rest -> In j (before ++ after) \/ i = j \/ In j rest.
+  Proof. intros i j before after rest. rewrite !in_app_iff. simpl. tauto. Qed.
+
+  Ltac cases S := destruct S; simpl in *;
+    match goal with c : completer |- _ => destruct c end; try discriminate;
+    match goal with v : waiter |- _ => destruct v end; try discriminate; try contradiction;
+    facts; try congruence; open;
+    try match goal with
+    | |- context [match ?r with Some _ => Waker _ | None => Pending end] => destruct r
+    | H : context [match ?r with Some _ => Waker _ | None => Pending end] |- _ => destruct r
+    end; try discriminate; open;
+    try match goal with |- context [if slotted then _ else _] => destruct slotted end.
+
+  Lemma agree_step : forall s l s', agree s -> step s l s' -> agree s'.
+  Proof.
+    intros s l s' A S. destruct s as [w c v r a p m k d n x q].
+    unfold agree, will_find, waits_for, owner, fits in *.
+    cases S; try exact A;
+      try match goal with H : if ?taken then _ else _ |- _ => destruct taken end;
+      try match goal with e : ending |- _ => destruct e end; facts; open;
+      try congruence; try solve [settle].
+    all: settle; solve [apply moved; auto | intuition congruence].
+  Qed.
+
+  Lemma slot_step : forall s l s', agree s -> slot_agrees s -> step s l s' -> slot_agrees s'.
+  Proof.
+    intros s l s' A (P & L & V) S. destruct s as [w c v r a p m k d n x q].
+    unfold agree, will_find, waits_for, slot_agrees in *.
+    cases S; unfold copy_of in *; simpl in *;
+      settle; try (specialize (P _ eq_refl)); settle; eauto.
+    all: try match goal with
+      | H : _ -> Waker ?p = Waker ?p -> ?q = [?p] |- ?q = [?p] => apply H; congruence
+      | H : forall i, Waker ?p <> Waker i |- _ => destruct (H p eq_refl)
+      | H : forall old, Registers (Some ?o) ?p <> Registers (Some old) ?p |- _ =>
+        destruct (H o eq_refl)
+      | H : False |- _ => destruct H
+      | |- match ?r with Some _ => _ | None => True end => destruct r; reflexivity
+      | |- Registers _ _ <> Registers _ _ => intros E; injection E; intros; lia
+      end.
+  Qed.
+
+  Lemma one_place_step : forall s l s', agree s -> one_place s -> step s l s' -> one_place s'.
+  Proof.
+    intros s l s' A O S j. specialize (O j). destruct s as [w c v r a p m k d n x q].
+    unfold agree, will_find, waits_for, owner, places in *.
+    cases S; rewrite ?count_app in *; simpl in *; try lia;
+      try (destruct w; try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end; simpl in *);
+      repeat match goal with
+      | |- context [?a =? ?b] => destruct (Nat.eqb_spec a b)
+      | |- context [?a <? ?b] => destruct (Nat.ltb_spec a b)
+      | H : context [?a <? ?b] |- _ => destruct (Nat.ltb_spec a b)
+      end; try lia.
+  Qed.
+
+  Lemma holds : forall s, reachable s -> agree s /\ slot_agrees s /\ one_place s.
+  Proof.
+    intros s R. induction R as [| s l s' _ (A & P & O) S].
+    - repeat split; intros; simpl; auto; discriminate.
+    - repeat split; [apply (agree_step s l) | apply (slot_step s l) .. | apply (one_place_step s l)];
+        assumption.
+  Qed.
+
+  (** * What the file promises *)
+
+  (** The law: who touches, takes or frees does so while the memory is alive. So it is freed once,
+      and nobody touches it after that. *)
+  Theorem only_living_memory_is_touched : forall s l s',
+    reachable s -> step s l s' -> l <> Private -> alive s = true.
+  Proof.
+    intros s l s' R S N. destruct (holds s R) as (A & _ & _).
+    destruct s as [w c v r a p m k d n x q]. unfold agree, will_find, owner in A.
+    destruct S; simpl in *; subst; try destruct c; try destruct v; simpl in *; facts;
+      try congruence; try contradiction.
+  Qed.
+
+  (** The result is read after the completer has published it, and while it is there. *)
+  Theorem the_result_is_taken_when_it_is_there : forall s s',
+    reachable s -> step s Take s' ->
+    the_result s = Here /\ the_result s' = Moved /\ the_completer s <> Works.
+  Proof.
+    intros s s' R S. destruct (holds s R) as (A & _ & _).
+    destruct s as [w c v r a p m k d n x q]. unfold agree, owner, fits in A.
+    inversion S; subst; open; subst; try destruct c; facts; try contradiction; repeat split;
+      congruence.
+  Qed.
+
+  (** So it is taken or dropped once. *)
+  Theorem the_result_does_not_come_back : forall s l s',
+    step s l s' -> the_result s = Moved -> the_result s' = Moved.
+  Proof.
+    intros s l s' S M. destruct S; open; try congruence;
+      try destruct (finish (the_word s)); try destruct (register (the_word s)) as [[] | |];
+      try destruct (detach (the_word s)) as [[] | |]; exact M.
+  Qed.
+
+  (** If both sides are done, nothing is left behind. *)
+  Theorem the_last_side_frees : forall s,
+    reachable s -> the_completer s = Finished -> the_waiter s = Gone ->
+    alive s = false /\ the_result s <> Here /\ forall i, the_word s <> Waker i.
+  Proof.
+    intros s R F G. destruct (holds s R) as (A & _ & _).
+    unfold agree in A. rewrite F, G in A. exact A.
+  Qed.
+
+  (** Every waker is in one place: in the word, with one side, woken, or dropped. *)
+  Theorem each_waker_has_one_owner : forall s i,
+    reachable s -> places i s = if i <? made s then 1 else 0.
+  Proof. intros s i R. apply holds, R. Qed.
+
+  (** So in the end it was woken once or dropped once, and not both. *)
+  Theorem each_waker_is_woken_or_dropped_once : forall s i,
+    reachable s -> the_completer s = Finished -> the_waiter s = Gone ->
+    to_wake s = [] -> to_drop s = [] -> i < made s ->
+    count i (woken s) + count i (dropped s) = 1.
+  Proof.
+    intros s i R F G K D I. destruct (the_last_side_frees s R F G) as (_ & _ & N).
+    assert (P := each_waker_has_one_owner s i R). unfold places in P.
+    rewrite G, K, D in P. apply Nat.ltb_lt in I. rewrite I in P.
+    destruct (the_word s) as [| j | |]; simpl in P; try lia. destruct (N j eq_refl).
+  Qed.
+
+  (** No wake-up is lost: the waker of a waiter that rests is in the word, or the completer wakes it
+      or has woken it. *)
+  Theorem a_resting_waiter_is_woken : forall s i,
+    reachable s -> the_waiter s = Rests (Some i) ->
+    (the_completer s <> Finished /\ the_word s = Waker i) \/
+    (the_completer s = Finished /\ (In i (to_wake s) \/ In i (woken s))).
+  Proof.
+    intros s i R V. destruct (holds s R) as (A & _ & _). unfold agree in A. rewrite V in A.
+    destruct (the_completer s); [left | left | right |]; try split; try discriminate; auto.
+    - apply A.
+    - apply A.
+    - apply A. reflexivity.
+    - destruct A. discriminate.
+  Qed.
+
+  (** Whoever takes the waker in place out of the word has copied it before. *)
+  Theorem a_waker_in_place_was_copied : forall s i,
+    reachable s -> the_word s = Waker i -> placed s = Some i ->
+    (forall copy, the_completer s = Looked copy -> copy = Some i) /\
+    (forall r copy, the_completer s <> Finished -> the_waiter s = Leaves r copy -> copy = Some i).
+  Proof.
+    intros s i R W P. destruct (holds s R) as (A & (Q & L & V) & _).
+    destruct (Q i P) as (_ & _ & one). unfold copy_of in *. rewrite P in *. split.
+    - intros copy C. rewrite C in *. destruct L as (j & in_past & ->).
+      rewrite one in in_past; auto; [| discriminate].
+      destruct in_past as [-> | []]. rewrite Nat.eqb_refl. reflexivity.
+    - intros r copy C G. unfold agree, waits_for in A. rewrite G in *.
+      destruct (the_completer s); try congruence; try (destruct A; discriminate);
+        destruct A as (_ & A & _), r; try congruence; rewrite W in A; injection A as ->;
+        rewrite V, Nat.eqb_refl; reflexivity.
+  Qed.
+
+  (** The outcomes that the code excludes by `debug_assert` do not occur. *)
+  Theorem no_side_acts_twice : forall s, reachable s ->
+    (the_completer s = Works \/ (exists copy, the_completer s = Looked copy) ->
+      finish (the_word s) <> FinishedTwice) /\
+    (forall r i, the_waiter s = Registers r i -> register (the_word s) <> PolledDetached) /\
+    (forall r copy, the_waiter s = Rests r \/ the_waiter s = Leaves r copy ->
+      detach (the_word s) <> DetachedTwice).
+  Proof.
+    intros s R. destruct (holds s R) as (A & _ & _).
+    destruct s as [w c v r a p m k d n x q]. unfold agree, will_find, waits_for in A. simpl in *.
+    repeat split; intros; destruct c; try destruct v;
+      repeat match goal with H : _ \/ _ |- _ => destruct H end; facts; simpl in *; try discriminate;
+      try contradiction; facts; try discriminate;
+      repeat match goal with r : option nat |- _ => destruct r end; discriminate.
+  Qed.
+End Proof.
