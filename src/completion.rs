@@ -20,6 +20,9 @@
 //!
 //! **The law.** After its exchange, a side touches only what the exchange returned, unless the
 //! returned value gives it the shared state. The other side may free the word at once.
+//!
+//! The table is proven without bounds, and `tests.rs` holds the code against what is proven. See
+//! `docs/proof.md` in the repository.
 
 use core::{
     fmt, ptr,

@@ -82,6 +82,8 @@
 //! because they add a wake-up. [`abort`](State::abort) may come from a thread that is no party, so
 //! it leaves an orphan alone.
 //!
+//! `docs/proof.md` in the repository says what of this is proven for any number of wakers.
+//!
 //! Rule 1: the thread that frees has made an Acquire on a value of this word to which every other
 //! party has added by a Release.
 //! Rule 2: after a transition that may let another thread free, nothing of the task is touched.

@@ -15,7 +15,7 @@ compile() {
 }
 
 compile Word WordProof & words=$!
-compile Task & tasks=$!
+compile Task TaskProof & tasks=$!
 compile Rc11
 wait "$words"
 wait "$tasks"
