@@ -432,4 +432,38 @@ Section Proof.
     - unfold finish_add in L. simpl in L. destruct (is_last _ _); discriminate.
     - unfold finish_add in L. simpl in L. destruct (is_last _ _); discriminate.
   Qed.
+
+  (** The counters have room: a wake-up beyond the limit is taken back, or given by one of the wakers
+      that were counted below theirs. *)
+  Definition room t :=
+    refs (the_word t) <= ref_limit /\
+    wakes (the_word t) + refs (the_word t) <= limit + ref_limit + busy t + in_poll t +
+      (if cancelled (the_word t) then 1 else 0).
+
+  Hypothesis some_refs : 1 <= ref_limit.
+
+  Lemma room_step : forall t l t', agree t -> room t -> step t l t' -> room t'.
+  Proof.
+    intros t l t' A R S. assert (F := not_freed t l t' A S). assert (Refs := A).
+    unfold agree in Refs. rewrite F in Refs. destruct Refs as (Refs & _).
+    destruct t as [[hw c f p rf wk] j h r k b i o fr ow]. unfold room in *. simpl in *.
+    assert (Lim : 4 <= limit) by (unfold Task.limit; lia). destruct R as (R1 & R2).
+    destruct c, S; simpl in *; unfold wake_by_value, drop_waker, abort, cancel, detach, may_cancel,
+      finish_add, idle, take_back, add_ref, add_wake, revive in *; simpl in *; open;
+      repeat (match goal with
+        | |- context [limit <=? ?n] => destruct (N.leb_spec limit n)
+        | |- context [match ?x with Nothing => _ | _ => _ end] => destruct x
+        | |- context [if ?x then _ else _] => destruct x
+        end; simpl in *); try lia.
+  Qed.
+
+  Theorem the_counters_have_room : forall t, reachable t ->
+    refs (the_word t) <= ref_limit /\
+    wakes (the_word t) <= limit + ref_limit + busy t + in_poll t + 1.
+  Proof.
+    intros t R. assert (room t) as (? & ?).
+    { induction R as [| t l t' R IH S]; [| exact (room_step t l t' (holds t R) IH S)].
+      unfold room, Task.limit. simpl. lia. }
+    destruct (cancelled (the_word t)); lia.
+  Qed.
 End Proof.
