@@ -52,7 +52,7 @@ pub(crate) struct Hooks {
     pub(super) on_push: Option<PushHook>,
     pub(super) on_timer: Option<TimerHook>,
     pub(super) start: Option<StartHook>,
-    /// What the hooks of `Builder::record_times` write.
+    /// The times that the hooks of `Builder::record_times` record.
     #[cfg(feature = "dump")]
     pub(super) times: Option<alloc::sync::Arc<super::times::Times>>,
     /// What `Builder::record_times` notes on the workers' threads.

@@ -95,7 +95,7 @@ impl World {
         }
     }
 
-    /// What has happened to the first waker, whose name was `before`.
+    /// Says what happened to the first waker, which was called `before`.
     fn fate(&self, before: &str) -> Option<String> {
         match self.wakers[0].0.load(Relaxed) {
             0 if !before.ends_with('1') || self.is_registered(0) => None,

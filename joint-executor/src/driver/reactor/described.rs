@@ -1,4 +1,4 @@
-//! What a descriptor is, in words, for a dump.
+//! Describes descriptors for a dump.
 
 use alloc::{
     format,

@@ -225,8 +225,8 @@ impl Idle {
             },
             is_only_lookout: shared.sleep.lookouts() == 1,
         };
-        // Whoever visits the driver often serves it better than this worker could, which would have
-        // to be woken there (`attend.rs`).
+        // A worker that visits the driver often serves it better than this one, which would have to
+        // be woken there each time (`attend.rs`).
         let (last, is_kept) = (*watch, driver.is_kept());
         let ago = if is_kept { last / 2 } else { Duration::ZERO };
         let leaves = sight.is_only_lookout && is_visited_beside(shared, worker.index(), ago);
@@ -236,9 +236,8 @@ impl Idle {
             false if !leaves || is_kept => last.max(STUCK),
             _ => last,
         };
-        let keeps = !leaves;
-        self.park(searching, attendant, keeps, &mut |urgent, parking| {
-            let misses = keeps && !parking.in_driver && driver.is_used();
+        self.park(searching, attendant, !leaves, &mut |urgent, parking| {
+            let misses = !leaves && !parking.in_driver && driver.is_used();
             let is_visited = || misses && !driver.is_kept();
             let manner = sight.manner(leaves || is_visited());
             // Whoever leaves the driver may leave it to this lookout.

@@ -40,7 +40,7 @@ use crate::{Execution, Location, Program, Register, Value};
 /// The largest number of threads.
 pub const MOST_THREADS: usize = 4;
 /// The largest number of operations in all threads together, fences included. A report is also
-/// limited by the number of executions, which most programs of so many operations exceed.
+/// limited by the number of executions. Most programs with this many operations have too many.
 pub const MOST_OPERATIONS: usize = 32;
 /// The largest number of locations.
 pub const MOST_LOCATIONS: usize = 6;

@@ -29,9 +29,9 @@ pub(crate) struct Failure {
 }
 
 impl Run {
-    fn failed(&self, fault: &Fault, panic: Option<Panic>) -> Ended {
+    fn failure(&self, fault: &Fault, panic: Option<Panic>) -> Failure {
         let text = self.report(fault);
-        Ended::Failed(Failure { text, panic })
+        Failure { text, panic }
     }
 
     pub(super) fn ended(&mut self, panicked: Option<Panic>) -> Ended {
@@ -39,14 +39,12 @@ impl Run {
             let text = panic.downcast_ref::<String>().map(|text| &**text);
             let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
             let fault = Fault::Panic(text.unwrap_or("not with a text").to_owned());
-            return self.failed(&fault, Some(panic));
+            return Ended::Failed(self.failure(&fault, Some(panic)));
         }
         match core::mem::take(&mut self.phase) {
             Phase::Failed(Fault::Look(made)) => return Ended::Again(made),
             Phase::Failed(fault) => {
-                let Ended::Failed(failure) = self.failed(&fault, None) else {
-                    unreachable!("a fault is a failure");
-                };
+                let failure = self.failure(&fault, None);
                 return match fault {
                     Fault::Freed(freed, _) => Ended::Doubtful(failure, self.trial(freed)),
                     _ => Ended::Failed(failure),
@@ -59,13 +57,13 @@ impl Run {
             _ => {}
         }
         if self.is_stuck() {
-            return self.failed(&Fault::Deadlock, None);
+            return Ended::Failed(self.failure(&Fault::Deadlock, None));
         }
         if self.unfinished().next().is_some() {
             return Ended::Blocked;
         }
         if !self.alive.is_empty() {
-            return self.failed(&Fault::Leak, None);
+            return Ended::Failed(self.failure(&Fault::Leak, None));
         }
         Ended::Complete
     }
