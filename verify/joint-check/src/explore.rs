@@ -226,8 +226,7 @@ fn other_last_drops(graph: &Graph, id: Id) -> Vec<Graph> {
 
 /// Whether nothing has happened for no reason before a read, in its thread and at its location.
 fn is_first(graph: &Graph, read: &Event) -> bool {
-    let own = &graph.threads[usize::from(read.id.thread)];
-    let mut before = own.iter().filter(|event| event.place == read.place);
+    let mut before = graph.accesses(read.place, read.id.thread);
     !before.any(Event::is_spurious)
 }
 
