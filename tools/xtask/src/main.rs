@@ -32,10 +32,11 @@ const COMMANDS: &[Command] = &[
         |_| Ok(run_all("check", plans::check())),
     ),
     command(
-        "test",
-        "Runs the unit, integration and doc tests, the examples, the tests without std, those of\n\
-         `verify`, and the models, also against mutants.",
-        |_| Ok(run_all("test", plans::test())),
+        "test [--checkers]",
+        "Runs the unit, integration and doc tests, the examples, the tests without std, and beside\n\
+         them what --checkers runs alone: the models, also against mutants, and the tests, lessons\n\
+         and homework of `verify`.",
+        plans::test,
     ),
     command(
         "loom [--full] [--engine check] [FILTER]",
@@ -197,8 +198,8 @@ const COMMANDS: &[Command] = &[
         |_| sanitizers::run("tsan"),
     ),
     command("all", "Runs check, then test.", |_| {
-        let steps = plans::check().into_iter().chain(plans::test());
-        Ok(run_all("all", steps.collect()))
+        let steps = ["check", "test"].map(|name| Step::xtask(name, name));
+        Ok(run_all("all", steps.into()))
     }),
     command("help", "Prints this text.", |_| {
         print!("{}", help());
