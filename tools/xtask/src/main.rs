@@ -32,10 +32,10 @@ const COMMANDS: &[Command] = &[
         |_| Ok(run_all("check", plans::check())),
     ),
     command(
-        "test [--checkers]",
+        "test [--apart]",
         "Runs the unit, integration and doc tests, the examples, the tests without std, and beside\n\
-         them what --checkers runs alone: the models, also against mutants, and the tests, lessons\n\
-         and homework of `verify`.",
+         them what --apart runs alone: the models, also against mutants, the tests, lessons and\n\
+         homework of `verify`, the packages' archives, and programs outside of the workspaces.",
         plans::test,
     ),
     command(

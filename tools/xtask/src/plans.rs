@@ -59,20 +59,20 @@ fn doc_step(name: &'static str, args: &str) -> Step {
     Step::cargo(name, &format!("doc --no-deps {args}")).flags("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// The tests by the checkers, which have folders for what they compile of their own, run beside the
-/// others: each half alone leaves a processor without work for a tenth of the time.
+/// What is compiled into folders of its own runs beside the rest: each half alone leaves a processor
+/// without work for a tenth of the time.
 pub(crate) fn test(words: &Words) -> Done {
-    if words.has("--checkers") {
-        return Ok(run_all("test --checkers", test_by_checkers()));
+    if words.has("--apart") {
+        return Ok(run_all("test --apart", tests_apart()));
     }
-    let mut steps = test_without_checkers();
-    steps.push(Step::xtask("checkers", "test --checkers").beside());
+    let mut steps = tests_in_workspace();
+    steps.push(Step::xtask("apart", "test --apart").beside());
     Ok(run_all("test", steps))
 }
 
 /// The steps compile as little as possible twice: those that name the workspace share all
 /// dependencies, because cargo chooses the features of a dependency by what is named.
-fn test_without_checkers() -> Vec<Step> {
+fn tests_in_workspace() -> Vec<Step> {
     let on = |name, line: &str| Step::cargo(name, &line.replace("TESTED", TESTED));
     vec![
         // Which some tests run. The examples contain no tests themselves.
@@ -97,12 +97,10 @@ fn test_without_checkers() -> Vec<Step> {
         // The state word of a machine without atomics of 64 bits.
         on("tests of the narrow word", "test -p joint --lib").rustc("--cfg joint_narrow"),
         Step::xtask("another system", "foreign --smoke"),
-        Step::xtask("packages", "package"),
-        Step::xtask("dependents", "dependents"),
     ]
 }
 
-fn test_by_checkers() -> Vec<Step> {
+fn tests_apart() -> Vec<Step> {
     let verify = |name, line: &str| Step::cargo(name, line).in_folder("verify");
     vec![
         Step::xtask("models", "loom"),
@@ -111,6 +109,8 @@ fn test_by_checkers() -> Vec<Step> {
         verify("homework", "run --quiet -p course -- grade --check"),
         verify("page", "run --quiet -p course -- page --test"),
         Step::cargo("lessons", "test --release").in_folder(LESSONS),
+        Step::xtask("packages", "package"),
+        Step::xtask("dependents", "dependents"),
     ]
 }
 
