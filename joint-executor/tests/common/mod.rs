@@ -7,14 +7,21 @@
 
 #[path = "../../../tests/common/mod.rs"]
 mod base;
+mod boxed;
 mod guards;
 
-use std::{future::pending, net::UdpSocket, sync::mpsc, thread, time::Duration};
+use std::{future::pending, net::UdpSocket, sync::mpsc, task::Waker, thread, time::Duration};
 
-use joint_executor::{Builder, Executor, JoinError, JoinHandle, TaskBuilder, block_on};
+use joint_executor::{
+    Builder, JoinError, JoinHandle,
+    hosted::{BoundWorker, HostedWorker, Step},
+};
 
 pub(crate) use self::{
     base::*,
+    boxed::{
+        Boxed, Executor, LocalExecutor, TaskBuilder, block_on, spawn, spawn_detached, spawn_local,
+    },
     guards::{Guard, Guards},
 };
 
@@ -25,14 +32,61 @@ pub(crate) const HOUR: Duration = Duration::from_secs(3600);
 /// crate that Miri refuses.
 pub(crate) fn executor(workers: usize) -> Executor {
     let workers = if cfg!(miri) { 1 } else { workers };
-    let executor = Executor::builder().workers(workers).build();
-    executor.expect("the threads can be started")
+    built(workers, |builder| builder)
 }
 
 /// An executor with that many workers, and what else `set` asks for.
 pub(crate) fn built(workers: usize, set: impl FnOnce(Builder) -> Builder) -> Executor {
     let executor = set(Executor::builder().workers(workers)).build();
-    executor.expect("the threads can be started")
+    executor.expect("the threads can be started").into()
+}
+
+/// An executor whose workers the test drives.
+pub(crate) fn hosted(workers: usize) -> (Executor, Vec<HostedWorker>) {
+    let built = Executor::builder().workers(workers).build_hosted();
+    let (executor, workers) = built.expect("no thread is started");
+    (executor.into(), workers)
+}
+
+/// An executor with one worker, which is bound to this thread.
+pub(crate) fn bound() -> (Executor, BoundWorker) {
+    bound_with(|builder| builder)
+}
+
+/// The same, with what else `set` asks for.
+pub(crate) fn bound_with(set: impl FnOnce(Builder) -> Builder) -> (Executor, BoundWorker) {
+    let built = set(Executor::builder().workers(1)).build_hosted();
+    let (executor, mut workers) = built.expect("no thread is started");
+    (executor.into(), workers.remove(0).bind())
+}
+
+/// An executor whose workers are all bound to this thread.
+pub(crate) fn all_bound(workers: usize) -> (Executor, Vec<BoundWorker>) {
+    let (executor, workers) = hosted(workers);
+    let workers = workers.into_iter().map(HostedWorker::bind);
+    (executor, workers.collect())
+}
+
+/// An executor of the current thread.
+pub(crate) fn current_thread() -> (Executor, BoundWorker) {
+    let built = Executor::builder().build_current_thread();
+    let (executor, worker) = built.expect("no thread is started");
+    (executor.into(), worker)
+}
+
+/// Steps a worker until it has nothing to run.
+pub(crate) fn exhaust(worker: &mut BoundWorker) -> Step {
+    exhaust_with(worker, Waker::noop())
+}
+
+/// The same, with that waker.
+pub(crate) fn exhaust_with(worker: &mut BoundWorker, waker: &Waker) -> Step {
+    loop {
+        match worker.step(64, waker) {
+            Step::Ready => {}
+            other => return other,
+        }
+    }
 }
 
 /// Runs a test's function in a process of its own, which runs that test alone.

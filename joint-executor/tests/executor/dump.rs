@@ -36,8 +36,7 @@ fn assert_waits(dump: &Dump, is_right: fn(&[WaitsFor]) -> bool) {
 
 /// Returns an executor that records times, and what its tasks wait for.
 fn recording() -> Executor {
-    let builder = Executor::builder().workers(2).record_times();
-    builder.build().unwrap()
+    built(2, Builder::record_times)
 }
 
 fn named<'a>(dump: &'a Dump, name: &str) -> &'a TaskDump {

@@ -35,8 +35,7 @@ fn join_outside_of_a_worker_runs_on_the_global_executor() {
 
 #[test]
 fn inside_a_task_it_runs_on_the_tasks_executor() {
-    let builder = Executor::builder().workers(2);
-    let executor = builder.thread_name(|_| "inside".into()).build().unwrap();
+    let executor = built(2, |builder| builder.thread_name(|_| "inside".into()));
     let name = || thread::current().name().map(String::from);
     let names = block_on(executor.spawn(async move { join(name, name) }));
     assert_eq!(names, (Some("inside".into()), Some("inside".into())));
@@ -139,8 +138,7 @@ fn deeper_than_what_is_kept_open() {
     }
     let depth = if cfg!(miri) { 50 } else { 3_000 };
     // What the frames of a debug build take differs from processor to processor.
-    let executor = Executor::builder().workers(2).stack_size(STACK);
-    let executor = executor.build().unwrap();
+    let executor = built(2, |builder| builder.stack_size(STACK));
     assert_eq!(executor.install(|| deep(depth)), depth);
 }
 

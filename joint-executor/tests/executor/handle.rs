@@ -51,7 +51,7 @@ fn the_current_executor_is_that_of_the_task_or_of_block_on() {
             Handle::try_current().map(|handle| handle.id()),
         )
     };
-    let of = |executor: &Executor| (executor.id(), Some(executor.id()));
+    let of = |executor: &joint_executor::Executor| (executor.id(), Some(executor.id()));
     assert_eq!(id(), (Executor::global().id(), None));
     assert_eq!(block_on(outer.spawn(async move { id() })), of(&outer));
     outer.block_on(async { assert_eq!(id(), of(&outer)) });

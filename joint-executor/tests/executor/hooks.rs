@@ -296,16 +296,14 @@ fn a_task_spawned_in_on_park_is_run() {
     for kind in 0..3 {
         let (sender, receiver) = mpsc::channel();
         let first = AtomicBool::new(true);
-        let executor = Executor::builder()
-            .workers(1)
-            .on_park(move |_| {
+        let executor = built(1, |builder| {
+            builder.on_park(move |_| {
                 if first.swap(false, Relaxed) {
                     let sender = sender.clone();
                     spawn_one(kind, async move { sender.send(kind).unwrap() });
                 }
             })
-            .build()
-            .unwrap();
+        });
         assert_eq!(receiver.recv(), Ok(kind));
         drop(executor);
     }

@@ -46,15 +46,15 @@ fn metrics_count_queued_and_pinned_tasks() {
 fn counted() -> (Executor, Arc<[AtomicUsize; 3]>) {
     let ends = Arc::new([(); 3].map(|()| AtomicUsize::new(0)));
     let counts = ends.clone();
-    let builder = Executor::builder().workers(2).on_end(move |_, how| {
+    let on_end = move |_: &TaskInfo<'_>, how| {
         let count = match how {
             TaskEnd::Finished => 0,
             TaskEnd::Cancelled => 1,
             TaskEnd::Panicked => 2,
         };
         counts[count].fetch_add(1, Relaxed);
-    });
-    (builder.build().unwrap(), ends)
+    };
+    (built(2, |builder| builder.on_end(on_end)), ends)
 }
 
 #[test]

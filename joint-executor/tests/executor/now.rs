@@ -19,7 +19,7 @@ struct Started {
 }
 
 /// Starts a task of each kind, inside a task-local value, and checks what is known at once.
-fn start(executor: &Executor) -> Started {
+fn start(executor: &joint_executor::Executor) -> Started {
     let around = || {
         (
             task::try_id(),
@@ -75,7 +75,7 @@ fn places() -> [(&'static str, Place); 15] {
             block_on(executor.spawn(async { block_on(async { f() }) }));
         }),
         ("in a task of another executor", |_, f| {
-            let other = crate::common::executor(1);
+            let other = executor(1);
             block_on(other.spawn(async move { f() }));
         }),
         ("in a local executor", |_, f| {
@@ -85,7 +85,7 @@ fn places() -> [(&'static str, Place); 15] {
             block_on(executor.spawn(async { LocalExecutor::new().block_on(async { f() }) }));
         }),
         ("on a hosted worker of another executor", |_, f| {
-            let (_other, mut worker) = Executor::builder().build_current_thread().unwrap();
+            let (_other, mut worker) = current_thread();
             worker.block_on(async { f() });
         }),
         ("in spawn_blocking", |executor, f| {
@@ -98,11 +98,7 @@ fn places() -> [(&'static str, Place); 15] {
             let f = Mutex::new(Some(f));
             let hook =
                 move |_: &TaskInfo<'_>| f.lock().unwrap().take().into_iter().for_each(|f| f());
-            let other = Executor::builder()
-                .workers(1)
-                .before_poll(hook)
-                .build()
-                .unwrap();
+            let other = built(1, |builder| builder.before_poll(hook));
             block_on(other.spawn(async {}));
         }),
         ("in the drop of a future", |executor, f| {
@@ -181,9 +177,9 @@ fn a_recursion_of_starts_takes_a_bounded_stack() {
             }
         }
     }
-    let (_parked, workers) = Executor::builder().workers(1).build_hosted().unwrap();
+    let (parked, workers) = hosted(1);
     let (sender, queued) = mpsc::channel();
-    nested(_parked.handle(), sender, 0);
+    nested(parked.handle(), sender, 0);
     assert_eq!(queued.recv(), Ok(16));
     drop(workers);
 }

@@ -30,15 +30,14 @@ pub(crate) use std::{
 };
 
 pub(crate) use joint::{
-    JoinError, JoinHandle, block_on, budget, host, oneshot,
+    JoinError, JoinHandle, budget, host, oneshot,
     park::{Parker, block_on_timeout, park_until},
     task::Runnable,
 };
 pub(crate) use joint_executor::{
-    Builder, Executor, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo, TaskLocal,
-    async_scope, current_worker,
+    Builder, Handle, JoinSet, Priority, TaskInfo, TaskLocal, async_scope, current_worker,
     hosted::{self, BoundWorker, ExecutorId, Host, HostedWorker, Step},
-    join, join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
+    join, join_async, spawn_blocking,
     time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until, timeout, timeout_at},
     yield_now,
 };

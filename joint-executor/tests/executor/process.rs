@@ -216,11 +216,11 @@ fn the_global_executor_is_not_built_by_a_host() {
     struct Refuses;
 
     impl Host for Refuses {
-        fn executor(&self) -> Arc<Executor> {
+        fn executor(&self) -> Arc<joint_executor::Executor> {
             unreachable!("the test asks for the global executor by its name")
         }
 
-        fn build(&self, _: Builder) -> io::Result<Executor> {
+        fn build(&self, _: Builder) -> io::Result<joint_executor::Executor> {
             unreachable!("the test builds nothing else")
         }
 
@@ -271,7 +271,7 @@ fn a_task_can_end_the_program() {
         |local| {
             local.spawn_detached(async {
                 LOCAL.with(|local| local.spawn_detached(async {}));
-                while LOCAL.with(LocalExecutor::try_tick) {}
+                while LOCAL.with(|local| local.try_tick()) {}
                 exit(0)
             });
             while local.try_tick() {}
@@ -312,8 +312,7 @@ fn a_task_can_end_the_program() {
         for way in hosted {
             in_child(|| {
                 WORKER.with_borrow_mut(|worker| {
-                    let built = Executor::builder().build_current_thread();
-                    let (_, worker) = worker.insert(built.unwrap());
+                    let (_, worker) = worker.insert(current_thread());
                     worker.enter(|| {
                         spawn_local(pending::<()>()).detach();
                         spawn_local(async { exit(0) }).detach();

@@ -48,9 +48,7 @@ fn step(workers: &mut [BoundWorker]) {
 /// at the others after each of its runs, once it has looked at the clock again.
 fn assert_fair(queue: impl Fn(&Executor, &Arc<Turns>, &mut [BoundWorker])) {
     for count in [2, 4, 8] {
-        let built = Executor::builder().workers(count).build_hosted();
-        let (executor, workers) = built.expect("they need nothing");
-        let mut workers: Vec<_> = workers.into_iter().map(HostedWorker::bind).collect();
+        let (executor, mut workers) = all_bound(count);
         let turns = Arc::<Turns>::default();
         queue(&executor, &turns, &mut workers);
         while turns.counts.iter().any(|count| count.load(SeqCst) == 0) {

@@ -11,11 +11,11 @@ type Parents = Arc<Mutex<Vec<Option<Id>>>>;
 fn watched() -> (Executor, Parents) {
     let parents = Parents::default();
     let noted = parents.clone();
-    let builder = Executor::builder().workers(1).on_spawn(move |task| {
+    let on_spawn = move |task: &TaskInfo<'_>| {
         let parent = task.parent().map(|parent| parent.id());
         noted.lock().unwrap().push(parent);
-    });
-    (builder.build().unwrap(), parents)
+    };
+    (built(1, |builder| builder.on_spawn(on_spawn)), parents)
 }
 
 #[test]
@@ -58,14 +58,10 @@ fn only_the_hooks_of_a_spawn_know_the_parent() {
         move |task: &TaskInfo<'_>| _ = unexpected.fetch_add(task.parent().iter().count(), Relaxed)
     };
     let end = hook();
-    let executor = Executor::builder()
-        .workers(1)
-        .on_wake(hook())
-        .before_poll(hook())
-        .after_poll(hook())
-        .on_end(move |task, _| end(task))
-        .build()
-        .unwrap();
+    let executor = built(1, |builder| {
+        let builder = builder.on_wake(hook()).on_end(move |task, _| end(task));
+        builder.before_poll(hook()).after_poll(hook())
+    });
     block_on(executor.spawn(async { spawn(yield_now()).await }));
     drop(executor);
     assert_eq!(unexpected.load(Relaxed), 0);
@@ -96,34 +92,32 @@ fn drops(seen: &Seen) -> usize {
     seen.iter().filter(|(_, what)| *what == "drop").count()
 }
 
-/// A builder whose tasks are one deeper than their parents, with every hook for tasks.
-fn trailed() -> (Builder, Seen) {
+/// An executor whose tasks are one deeper than their parents, with every hook for tasks.
+fn trailed(workers: usize) -> (Executor, Seen) {
     let seen = Seen::default();
     let in_data = seen.clone();
     let hook = |what| move |task: &TaskInfo<'_>| task.data::<Trail>().unwrap().note(what);
     let end = hook("end");
-    let builder = Executor::builder()
-        .workers(1)
-        .task_data(move |task| {
-            let parent = task.parent().and_then(|parent| parent.data::<Trail>());
-            assert!(task.data::<Trail>().is_none(), "it is made now");
-            Trail {
-                depth: parent.map_or(0, |parent| parent.depth + 1),
-                seen: in_data.clone(),
-            }
-        })
-        .on_spawn(hook("spawn"))
-        .on_wake(hook("wake"))
-        .before_poll(hook("before"))
-        .after_poll(hook("after"))
-        .on_end(move |task, _| end(task));
-    (builder, seen)
+    let data = move |task: &TaskInfo<'_>| {
+        let parent = task.parent().and_then(|parent| parent.data::<Trail>());
+        assert!(task.data::<Trail>().is_none(), "it is made now");
+        Trail {
+            depth: parent.map_or(0, |parent| parent.depth + 1),
+            seen: in_data.clone(),
+        }
+    };
+    let executor = built(workers, |builder| {
+        let builder = builder.task_data(data).on_spawn(hook("spawn"));
+        let builder = builder.on_wake(hook("wake")).before_poll(hook("before"));
+        let builder = builder.after_poll(hook("after"));
+        builder.on_end(move |task, _| end(task))
+    });
+    (executor, seen)
 }
 
 #[test]
 fn each_hook_gets_the_data_which_is_dropped_after_the_last() {
-    let (builder, seen) = trailed();
-    let executor = builder.build().unwrap();
+    let (executor, seen) = trailed(1);
     block_on(executor.spawn(async {
         yield_now().await;
         spawn(async {}).await;
@@ -144,8 +138,7 @@ fn each_hook_gets_the_data_which_is_dropped_after_the_last() {
 
 #[test]
 fn children_inherit_from_their_parents_by_every_way_to_spawn() {
-    let (builder, seen) = trailed();
-    let executor = builder.build().unwrap();
+    let (executor, seen) = trailed(1);
     block_on(executor.spawn(async {
         spawn(async { spawn_local(async {}).await }).await;
         let named = TaskBuilder::new().name("named").on_worker(0);
@@ -168,8 +161,7 @@ fn children_inherit_from_their_parents_by_every_way_to_spawn() {
 /// A task may be freed where no code of a user can be called, such as by a waker that is dropped.
 #[test]
 fn data_is_dropped_at_the_end_although_a_waker_is_left() {
-    let (builder, seen) = trailed();
-    let executor = builder.build().unwrap();
+    let (executor, seen) = trailed(1);
     let waker = block_on(executor.spawn(std::future::poll_fn(|cx| {
         std::task::Poll::Ready(cx.waker().clone())
     })));
@@ -182,8 +174,7 @@ fn data_is_dropped_at_the_end_although_a_waker_is_left() {
 #[test]
 fn data_of_tasks_that_a_shutdown_cancels_is_dropped_once() {
     for _ in 0..50 {
-        let (builder, seen) = trailed();
-        let executor = builder.workers(2).build().unwrap();
+        let (executor, seen) = trailed(2);
         let (sender, receiver) = oneshot::channel::<()>();
         executor.spawn(receiver).detach();
         for worker in 0..10 {
@@ -199,10 +190,7 @@ fn data_of_tasks_that_a_shutdown_cancels_is_dropped_once() {
 
 #[test]
 fn a_function_for_data_that_panics_leaves_the_task_without_data() {
-    let executor = Executor::builder()
-        .workers(1)
-        .task_data::<u32>(|_| panic!("no"));
-    let executor = executor.build().unwrap();
+    let executor = built(1, |builder| builder.task_data::<u32>(|_| panic!("no")));
     let data = || TaskInfo::with_current(|task| task.data::<u32>().copied());
     assert_eq!(block_on(executor.spawn(async move { data() })), Some(None));
 }
@@ -210,11 +198,13 @@ fn a_function_for_data_that_panics_leaves_the_task_without_data() {
 #[test]
 fn data_whose_drop_panics_harms_neither_the_worker_nor_the_task() {
     for watches_polls in [false, true] {
-        let mut builder = Executor::builder().workers(1).task_data(|_| Panics);
-        if watches_polls {
-            builder = builder.after_poll(|_| {});
-        }
-        let executor = builder.build().unwrap();
+        let executor = built(1, |builder| {
+            let builder = builder.task_data(|_| Panics);
+            match watches_polls {
+                true => builder.after_poll(|_| {}),
+                false => builder,
+            }
+        });
         for i in 0..3 {
             assert_eq!(block_on(executor.spawn(async move { i })), i);
         }
@@ -223,8 +213,9 @@ fn data_whose_drop_panics_harms_neither_the_worker_nor_the_task() {
 
 #[test]
 fn the_function_that_was_set_last_makes_the_data() {
-    let executor = Executor::builder().workers(1).task_data(|_| 1_u8);
-    let executor = executor.task_data(|_| 2_u32).build().unwrap();
+    let executor = built(1, |builder| {
+        builder.task_data(|_| 1_u8).task_data(|_| 2_u32)
+    });
     let data = block_on(executor.spawn(async {
         TaskInfo::with_current(|task| (task.data::<u8>().copied(), task.data::<u32>().copied()))
     }));

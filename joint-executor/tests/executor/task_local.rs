@@ -192,14 +192,10 @@ fn in_a_side_of_bobs<R: Send + 'static>(
     seen
 }
 
-fn three_workers() -> Executor {
-    Executor::builder().workers(3).build().unwrap()
-}
-
 #[test]
 fn a_side_that_was_taken_does_not_see_the_value_of_its_taker() {
     let seen = in_a_side_of_bobs(
-        &three_workers(),
+        &executor(3),
         |join| NAME.sync_scope("alice".into(), join),
         || NAME.try_with(String::clone),
     );
@@ -215,13 +211,13 @@ fn the_taker_of_a_side_sees_its_own_value_again_afterwards() {
         });
     };
     let look = || (NUMBER.sync_scope(2, number), number());
-    let seen = in_a_side_of_bobs(&three_workers(), alice, look);
+    let seen = in_a_side_of_bobs(&executor(3), alice, look);
     assert_eq!(seen, (Some(2), None));
 }
 
 #[test]
 fn a_taken_side_spawns_on_no_local_executor_of_its_taker() {
-    let executor = three_workers();
+    let executor = executor(3);
     let alice = |join: &dyn Fn()| {
         let local = LocalExecutor::new();
         local.block_on(async { join() });

@@ -123,7 +123,7 @@ fn current() -> Option<String> {
 fn executor() -> Executor {
     // Only the first time: the other tests have the same one.
     let _ = tracing_core::dispatcher::set_global_default(Dispatch::new(Notes { panics: false }));
-    Executor::builder().workers(2).build().unwrap()
+    crate::common::executor(2)
 }
 
 #[test]

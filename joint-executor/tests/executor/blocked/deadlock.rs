@@ -113,8 +113,7 @@ fn a_wait_that_something_else_ends_goes_on() {
 #[test]
 fn a_wait_for_a_task_of_the_only_hosted_worker_panics() {
     ends(|| {
-        let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
-        let mut worker = workers.into_iter().next().unwrap().bind();
+        let (executor, mut worker) = bound();
         let waits = executor.spawn(async { block_on(spawn(async {})) });
         worker.step(1, Waker::noop());
         assert_deadlock(waits);

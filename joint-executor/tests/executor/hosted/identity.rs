@@ -126,7 +126,7 @@ const WAYS: [(&str, Way); 14] = [
         [block_on(call), right]
     }),
     ("block_on of an executor", |outer| {
-        let executor = crate::common::executor(1);
+        let executor = executor(1);
         let right = Who {
             worker: None,
             executor: Some(executor.id()),
@@ -151,16 +151,15 @@ fn at_drop(executor: &Executor) -> mpsc::Receiver<Who> {
 const PLACES: [fn(&mut (dyn FnMut() + Send)); 8] = [
     |f| f(),
     |f| VALUE.sync_scope(7, f),
-    |f| crate::common::executor(1).scope(|scope| _ = scope.spawn(VALUE.scope(7, async { f() }))),
+    |f| executor(1).scope(|scope| _ = scope.spawn(VALUE.scope(7, async { f() }))),
     |f| LocalExecutor::new().block_on(VALUE.scope(7, async { f() })),
     |f| {
         let local = |f: &mut (dyn FnMut() + Send)| LocalExecutor::new().block_on(async { f() });
-        crate::common::executor(1)
-            .scope(|scope| _ = scope.spawn(VALUE.scope(7, async { local(f) })));
+        executor(1).scope(|scope| _ = scope.spawn(VALUE.scope(7, async { local(f) })));
     },
-    |f| crate::common::executor(1).block_on(VALUE.scope(7, async { f() })),
+    |f| executor(1).block_on(VALUE.scope(7, async { f() })),
     |f| current_thread().1.block_on(VALUE.scope(7, async { f() })),
-    |f| crate::common::executor(2).install(|| _ = join(|| VALUE.sync_scope(7, f), || ())),
+    |f| executor(2).install(|| _ = join(|| VALUE.sync_scope(7, f), || ())),
 ];
 
 #[test]

@@ -301,12 +301,13 @@ fn the_drop_of_a_steps_waker_may_wake_another_worker() {
 fn the_threads_of_the_callers_are_like_the_executors_own() {
     let started = Arc::new(AtomicUsize::new(0));
     let on_spawn = started.clone();
-    let builder = Executor::builder().workers(2).spawn_thread(move |worker| {
-        assert_eq!(worker.index(), on_spawn.fetch_add(1, Relaxed));
-        let thread = thread::Builder::new().name(format!("mine-{}", worker.index()));
-        thread.spawn(|| worker.run()).map(drop)
+    let executor = built(2, |builder| {
+        builder.spawn_thread(move |worker| {
+            assert_eq!(worker.index(), on_spawn.fetch_add(1, Relaxed));
+            let thread = thread::Builder::new().name(format!("mine-{}", worker.index()));
+            thread.spawn(|| worker.run()).map(drop)
+        })
     });
-    let executor = builder.build().unwrap();
     let name = executor.spawn_on(1, async { thread::current().name().map(String::from) });
     assert_eq!(block_on(name).as_deref(), Some("mine-1"));
     let dropped = Arc::new(());

@@ -9,6 +9,7 @@ pub(crate) fn on_workers<F>(test: impl Fn() -> F + Send + 'static)
 where
     F: Future<Output = ()> + Send + 'static,
 {
+    let test: Box<dyn Fn() -> Boxed<()> + Send> = Box::new(move || Box::pin(test()));
     ends(move || {
         for workers in [1, 4] {
             let executor = executor(workers);

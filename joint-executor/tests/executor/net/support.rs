@@ -10,6 +10,10 @@ pub(crate) fn everywhere<F>(scenario: impl Fn() -> F + Send + 'static)
 where
     F: Future<Output = io::Result<()>> + Send + 'static,
 {
+    everywhere_boxed(Box::new(move || Box::pin(scenario())));
+}
+
+fn everywhere_boxed(scenario: Box<dyn Fn() -> Boxed<io::Result<()>> + Send>) {
     ends(move || {
         block_on(scenario()).unwrap();
         for workers in [1, 2] {

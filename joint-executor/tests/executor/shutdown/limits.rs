@@ -32,7 +32,7 @@ fn a_task_that_shuts_its_executor_down_names_its_own_worker() {
     ends(|| {
         for workers in [1, 2, 4] {
             let executor = executor(workers);
-            let (give, given) = mpsc::channel::<joint_executor::Executor>();
+            let (give, given) = mpsc::channel::<Executor>();
             let (tell, told) = mpsc::channel();
             executor.spawn_detached(async move {
                 let executor = given.recv().unwrap();
@@ -204,7 +204,7 @@ fn a_blocking_function_that_shuts_down_does_not_wait_for_itself() {
 #[test]
 fn the_thread_of_a_hosted_worker_does_not_wait_for_that() {
     ends(|| {
-        let (executor, mut workers) = Executor::builder().workers(2).build_hosted().unwrap();
+        let (executor, mut workers) = hosted(2);
         let (runs, own) = (workers.remove(0), workers.remove(0).bind());
         let runs = thread::spawn(|| runs.run());
         let error = executor.shutdown_timeout(Duration::MAX).unwrap_err();

@@ -5,8 +5,7 @@ use crate::prelude::*;
 
 #[test]
 fn a_drop_may_wait_for_a_task_that_was_spawned_after_its_own() {
-    let (executor, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
-    let worker = workers.remove(0).bind();
+    let (executor, worker) = bound();
     worker.close();
     let (later, awaited) = mpsc::channel::<JoinHandle<()>>();
     let (tell, told) = mpsc::channel();
@@ -38,8 +37,8 @@ fn a_chain_of_drops_that_are_too_late_needs_no_stack() {
         executors[left % 2].spawn_detached(async move { drop(then) });
     }
     let ended = || {
-        let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
-        drop(workers);
+        let (executor, worker) = bound();
+        drop(worker);
         executor
     };
     let executors = Arc::new([ended(), ended()]);
@@ -134,24 +133,24 @@ enum Of {
 /// Returns whether it was dropped inside the wake-up, where it would wait forever.
 fn is_dropped_by_who_wakes(of: Of, way: Way) -> bool {
     static OTHER: OnceLock<Executor> = OnceLock::new();
-    let other = OTHER.get_or_init(|| Executor::builder().workers(1).build().unwrap());
+    let other = OTHER.get_or_init(|| executor(1));
     let (wakes, waking) = mpsc::channel::<ThreadId>();
     let (go_on, goes_on) = mpsc::channel();
     let (home, goes_on) = (Arc::new(OnceLock::new()), Mutex::new(goes_on));
-    let builder = Executor::builder().workers(1).on_wake({
+    let on_wake = {
         let home = home.clone();
-        move |_| {
+        move |_: &TaskInfo<'_>| {
             let here = thread::current().id();
             if *home.get().expect("it has run") != here {
                 wakes.send(here).unwrap();
                 goes_on.lock().unwrap().recv().unwrap();
             }
         }
-    });
-    let (executor, mut worker): (_, Option<BoundWorker>) = match of {
-        Of::Thread => (builder.build().unwrap(), None),
+    };
+    let (executor, mut worker) = match of {
+        Of::Thread => (built(1, |builder| builder.on_wake(on_wake)), None),
         _ => {
-            let (executor, worker) = builder.build_current_thread().unwrap();
+            let (executor, worker) = bound_with(|builder| builder.on_wake(on_wake));
             (executor, Some(worker))
         }
     };
@@ -224,7 +223,7 @@ fn a_task_spawned_by_who_has_shut_down_never_runs() {
     }];
     for drive in drives {
         ends(move || {
-            let (executor, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
+            let (executor, mut workers) = hosted(1);
             let (handle, ran) = (executor.handle(), Arc::new(AtomicBool::new(false)));
             let runs = ran.clone();
             let waker = waker_that(move || {

@@ -37,7 +37,7 @@ enum Driver {
 
 fn on_rest(workers: usize, driver: Driver, set: impl FnOnce(Builder, Armed) -> Builder) {
     let (armed, watched) = Armed::new();
-    let quiet = Quiet::new(set(Executor::builder().workers(workers), armed.clone()));
+    let quiet = Quiet::new(workers, |builder| set(builder, armed.clone()));
     if driver == Driver::Used {
         use_driver(&quiet.executor);
     }
@@ -78,7 +78,7 @@ fn on_park_may_wait_for_a_descriptor() {
                 }
             }
         };
-        let quiet = Quiet::new(Executor::builder().workers(workers).on_park(on_park));
+        let quiet = Quiet::new(workers, |builder| builder.on_park(on_park));
         use_driver(&quiet.executor);
         quiet.settle_all();
         is_armed.store(true, Relaxed);
@@ -101,7 +101,7 @@ fn after_poll_may_wait_for_the_waiter_of_the_ended_task() {
             }
         }
     };
-    let quiet = Quiet::new(Executor::builder().workers(2).after_poll(after_poll));
+    let quiet = Quiet::new(2, |builder| builder.after_poll(after_poll));
     let (end, ended) = oneshot::channel::<()>();
     let ends = quiet.executor.task().name("ends").spawn(ended);
     let release = watched.release();
@@ -122,8 +122,7 @@ fn after_poll_may_wait_for_the_waiter_of_the_ended_task() {
 fn on_steal_may_wait_for_what_was_stolen() {
     const TASKS: usize = 8;
     let (stranger, watched) = stranger();
-    let builder = Executor::builder().workers(3);
-    let quiet = Quiet::new(builder.on_steal(move |_| stranger.call()));
+    let quiet = Quiet::new(3, |builder| builder.on_steal(move |_| stranger.call()));
     quiet.settle_all();
     let left = Arc::new(AtomicUsize::new(TASKS));
     let (spawned, (end, ended)) = (left.clone(), mpsc::channel::<()>());
@@ -143,8 +142,9 @@ fn on_steal_may_wait_for_what_was_stolen() {
 #[test]
 fn on_timer_may_wait_for_its_timer() {
     let (stranger, watched) = stranger();
-    let builder = Executor::builder().workers(2);
-    let quiet = Quiet::new(builder.on_timer(move |_| stranger.call_anywhere(|| ())));
+    let quiet = Quiet::new(2, |builder| {
+        builder.on_timer(move |_| stranger.call_anywhere(|| ()))
+    });
     quiet.settle_all();
     let release = watched.release();
     let waker = waker_that(move || _ = release.send(()));

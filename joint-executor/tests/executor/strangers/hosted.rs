@@ -3,13 +3,13 @@
 use std::thread::JoinHandle;
 
 use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
-use crate::{hosted::exhaust_with, prelude::*};
+use crate::prelude::*;
 
 /// Two workers. The second one is run by a thread, or by whoever takes it.
 fn two() -> (Executor, HostedWorker, HostedWorker) {
-    let (executor, workers) = Executor::builder().workers(2).build_hosted().unwrap();
-    let mut workers = workers.into_iter();
-    (executor, workers.next().unwrap(), workers.next().unwrap())
+    let (executor, mut workers) = hosted(2);
+    let last = workers.remove(1);
+    (executor, workers.remove(0), last)
 }
 
 /// Runs a worker whose owner steps it only after it was woken.

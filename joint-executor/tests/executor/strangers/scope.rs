@@ -8,11 +8,9 @@ use crate::prelude::*;
 #[test]
 fn on_spawn_may_wait_for_another_spawn_of_the_same_scope() {
     let (stranger, watched) = stranger();
-    let executor = Executor::builder()
-        .workers(2)
-        .on_spawn(move |_| stranger.call_anywhere(|| ()))
-        .build()
-        .unwrap();
+    let executor = built(2, |builder| {
+        builder.on_spawn(move |_| stranger.call_anywhere(|| ()))
+    });
     executor.scope(|scope| {
         thread::scope(|threads| {
             threads.spawn(|| _ = scope.spawn(async {}));
@@ -27,12 +25,12 @@ fn on_spawn_may_wait_for_another_spawn_of_the_same_scope() {
 /// An executor whose `on_spawn` hook waits once the flag is set.
 fn stopped_in_a_spawn_after(flag: &'static AtomicBool) -> (Executor, Watched) {
     let (stranger, watched) = stranger();
-    let builder = Executor::builder().workers(2).on_spawn(move |_| {
+    let on_spawn = move |_: &TaskInfo<'_>| {
         if flag.load(Relaxed) {
             stranger.call_anywhere(|| ());
         }
-    });
-    (builder.build().unwrap(), watched)
+    };
+    (built(2, |builder| builder.on_spawn(on_spawn)), watched)
 }
 
 #[test]
@@ -94,16 +92,16 @@ fn a_child_started_while_its_async_scope_drops_is_cancelled() {
 /// Panics if its executor is used elsewhere more than once, and at the end of a blocking function.
 #[derive(Default)]
 pub(crate) struct Refuses {
-    executor: OnceLock<Arc<Executor>>,
+    executor: OnceLock<Arc<joint_executor::Executor>>,
     used: AtomicUsize,
 }
 
 impl Host for Refuses {
-    fn executor(&self) -> Arc<Executor> {
+    fn executor(&self) -> Arc<joint_executor::Executor> {
         self.executor.get().unwrap().clone()
     }
 
-    fn build(&self, _: Builder) -> io::Result<Executor> {
+    fn build(&self, _: Builder) -> io::Result<joint_executor::Executor> {
         Err(io::Error::other("this host builds nothing"))
     }
 
@@ -123,9 +121,7 @@ impl Host for Refuses {
 #[test]
 fn a_scope_passes_on_that_its_host_refuses_a_child() {
     let host = Arc::new(Refuses::default());
-    let builder = Executor::builder().workers(1).host(host);
-    let (executor, mut workers) = builder.build_hosted().unwrap();
-    let worker = workers.remove(0).bind();
+    let (executor, worker) = bound_with(|builder| builder.host(host));
     let mut dropped = false;
     executor.scope(|scope| {
         let child = OnDrop(|| dropped = true);
@@ -139,8 +135,8 @@ fn a_scope_passes_on_that_its_host_refuses_a_child() {
 #[test]
 fn a_panic_of_a_hosts_call_ended_does_not_end_the_process() {
     let host = Arc::new(Refuses::default());
-    let (executor, _workers) = Executor::builder().workers(1).build_hosted().unwrap();
-    assert!(host.executor.set(Arc::new(executor)).is_ok());
+    let (executor, _worker) = bound();
+    assert!(host.executor.set(Arc::new(executor.into())).is_ok());
     let entered = hosted::enter(host);
     let call = spawn_blocking(|| 5);
     assert_eq!(block_on(call), 5);

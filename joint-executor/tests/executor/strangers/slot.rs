@@ -124,9 +124,9 @@ fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
         ("the hook of another executor", |mut scene| {
             let (handle, wakes) = (scene.ends(), scene.wakes.clone());
             let own = Arc::new(Mutex::new(None));
-            let other = Executor::builder().workers(1).on_wake({
+            let on_wake = {
                 let own = own.clone();
-                move |_| {
+                move |_: &TaskInfo<'_>| {
                     // On a worker of the first executor, and not on that of its own.
                     if current_worker().is_some()
                         && *own.lock().unwrap() != Some(thread::current().id())
@@ -134,11 +134,10 @@ fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
                         wakes.call();
                     }
                 }
-            });
-            let other = Quiet::new(other);
-            *own.lock().unwrap() = Some(joint_executor::block_on(
-                other.executor.spawn(async { thread::current().id() }),
-            ));
+            };
+            let other = Quiet::new(1, |builder| builder.on_wake(on_wake));
+            let home = other.executor.spawn(async { thread::current().id() });
+            *own.lock().unwrap() = Some(block_on(home));
             let handle = other.executor.spawn(handle);
             other.settle_all();
             wait_until(|| !handle.is_finished());
@@ -149,17 +148,16 @@ fn a_task_that_a_strangers_code_wakes_and_waits_for_runs() {
             let worker: Arc<Mutex<Option<HostedWorker>>> = Arc::default();
             // Its host allows no thread for the drop.
             let ends = worker.clone();
-            let builder = Executor::builder().workers(1);
-            let builder = builder.host(Arc::<Refuses>::default());
-            let builder = builder.on_wake(move |_| drop(ends.lock().unwrap().take()));
-            let (other, mut all) = builder.build_hosted().unwrap();
+            let (other, mut bound) = bound_with(|builder| {
+                let builder = builder.host(Arc::<Refuses>::default());
+                builder.on_wake(move |_| drop(ends.lock().unwrap().take()))
+            });
             let held = OnDrop(move || wakes.call());
             let waits = async move {
                 let _held = held;
                 handle.await;
             };
             other.spawn_detached(waits);
-            let mut bound = all.remove(0).bind();
             while bound.step(8, Waker::noop()) == Step::Ready {}
             *worker.lock().unwrap() = Some(bound.unbind().unwrap());
             scene.assert_the_woken_task_runs();

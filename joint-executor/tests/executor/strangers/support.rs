@@ -126,17 +126,17 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    pub(crate) fn new(builder: Builder) -> Self {
+    pub(crate) fn new(workers: usize, set: impl FnOnce(Builder) -> Builder) -> Self {
         let [parks, unparks] = [(); 2].map(|()| Arc::<AtomicUsize>::default());
         let count = |counter: &Arc<AtomicUsize>| {
             let counter = counter.clone();
             move |_| _ = counter.fetch_add(1, Relaxed)
         };
-        let executor = builder
-            .on_park(count(&parks))
-            .on_unpark(count(&unparks))
-            .build()
-            .unwrap();
+        let executor = built(workers, |builder| {
+            set(builder)
+                .on_park(count(&parks))
+                .on_unpark(count(&unparks))
+        });
         Self {
             executor,
             parks,
@@ -167,7 +167,7 @@ impl Quiet {
 
 /// An executor with that many workers, all of which rest.
 pub(crate) fn quiet(workers: usize) -> Quiet {
-    let quiet = Quiet::new(Executor::builder().workers(workers));
+    let quiet = Quiet::new(workers, |builder| builder);
     quiet.settle_all();
     quiet
 }

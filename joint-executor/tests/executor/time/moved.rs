@@ -50,8 +50,7 @@ fn wait_for_move<T: Send + 'static>(
 ) {
     ends(move || {
         let executor = executor(1);
-        let (_other, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
-        let other = workers.remove(0).bind();
+        let (_other, other) = bound();
         for (round, wait) in (0..20).zip([HOUR, Duration::MAX].into_iter().cycle()) {
             let shared = Arc::new(Mutex::new(timer(wait)));
             let (armed, is_armed) = mpsc::channel();
