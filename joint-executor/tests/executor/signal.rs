@@ -95,28 +95,31 @@ fn a_wake_up_in_a_signal_handler_ends_its_threads_wait() {
 }
 
 /// Wake-ups of a task in a handler that runs after each instruction at the end of its poll, or of a
-/// poll inside of that, in one run for each.
+/// poll inside of that. The handler forks the process: the child wakes the task there and goes on,
+/// and its parent goes on to the next instruction.
 #[cfg(target_arch = "x86_64")]
 mod stepped {
     use std::{
         arch::asm,
         ffi::{c_int, c_void},
-        future::poll_fn,
-        mem,
-        ptr::{self, NonNull},
+        ptr::NonNull,
         sync::atomic::{
-            AtomicBool, AtomicPtr, AtomicUsize,
-            Ordering::{Acquire, Relaxed, Release},
+            AtomicPtr,
+            Ordering::{Acquire, Release},
         },
-        task::{Poll, Waker},
     };
 
     use joint::task::{self, Runnable};
 
-    static WAKER: AtomicPtr<Waker> = AtomicPtr::new(ptr::null_mut());
+    use super::WAKER;
+    use crate::prelude::*;
+
+    /// Whether this process is a child, which has woken the task.
     static WOKEN: AtomicBool = AtomicBool::new(false);
-    /// The number of instructions before the handler wakes.
-    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    /// The number of instructions after which a child has woken the task.
+    static CHILDREN: AtomicUsize = AtomicUsize::new(0);
+    /// The number of children that have lost their wake-up.
+    static LOST: AtomicUsize = AtomicUsize::new(0);
     static QUEUED: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 
     /// Has the processor trap after each instruction.
@@ -128,7 +131,15 @@ mod stepped {
     }
 
     extern "C" fn trapped(_: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
-        if LEFT.fetch_sub(1, Relaxed) != 1 {
+        // SAFETY: this thread goes on in the child. The process's other thread waits for it.
+        let child = unsafe { libc::syscall(libc::SYS_fork) } as libc::pid_t;
+        assert!(child >= 0, "the system refuses to fork");
+        if child > 0 {
+            let mut status = 0;
+            // SAFETY: there is room for the status of a child of this process.
+            let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+            CHILDREN.fetch_add(1, Relaxed);
+            LOST.fetch_add(usize::from((waited, status) != (child, 0)), Relaxed);
             return;
         }
         WOKEN.store(true, Relaxed);
@@ -153,8 +164,17 @@ mod stepped {
     }
 
     /// Runs a task that does `inside` in its poll, which starts the traps, and then looks for the
-    /// wake-up. Returns whether there were fewer instructions until they or the run end.
-    fn run(instructions: usize, inside: fn()) -> bool {
+    /// wake-up. They end with the run. A child ends with it, too, and its status says whether its
+    /// wake-up was lost.
+    fn run(inside: fn()) {
+        let is_lost = Cell::new(true);
+        // Also if something has panicked.
+        let _ends = OnDrop(|| {
+            if WOKEN.load(Relaxed) {
+                // SAFETY: nothing of the child is used after this.
+                unsafe { libc::_exit(i32::from(is_lost.get())) };
+            }
+        });
         let mut has_seen = false;
         let future = poll_fn(|_| {
             inside();
@@ -165,11 +185,10 @@ mod stepped {
         let (runnable, handle) = unsafe { task::spawn_unchecked(future, schedule) };
         let mut waker = runnable.waker();
         WAKER.store(&raw mut waker, Release);
-        WOKEN.store(false, Relaxed);
-        LEFT.store(instructions, Relaxed);
         runnable.run();
         steps(false);
         let queued = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
+        let has_queued = queued.is_some();
         // SAFETY: `schedule` has put it there.
         drop(queued.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
         drop((handle, waker));
@@ -177,38 +196,37 @@ mod stepped {
         let left = NonNull::new(QUEUED.swap(ptr::null_mut(), Acquire));
         // SAFETY: as above.
         drop(left.map(|raw| unsafe { Runnable::<()>::from_raw(raw) }));
-        let is_woken = WOKEN.load(Relaxed);
-        assert!(
-            !is_woken || has_seen || queued.is_some(),
-            "lost after {instructions} instructions"
-        );
-        !is_woken
+        is_lost.set(!has_seen && !has_queued);
     }
 
     #[test]
     fn no_wake_up_of_the_polled_task_in_a_handler_is_lost() {
-        // SAFETY: the memory is valid with zeroes.
-        let mut action: libc::sigaction = unsafe { mem::zeroed() };
-        action.sa_sigaction = trapped as extern "C" fn(_, _, _) as libc::sighandler_t;
-        action.sa_flags = libc::SA_SIGINFO;
-        // SAFETY: the handler sets flags, and wakes a task whose schedule function does so too.
-        let set = unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, ptr::null_mut()) };
-        assert_eq!(set, 0);
-        let at_the_end: [fn(); 3] = [
-            || _ = pending(),
-            || {
-                let (runnable, _handle) = task::spawn(poll_fn(|_| pending()), |_| ());
-                runnable.run();
-                steps(false);
-            },
-            || {
-                task::without_current(|| steps(true));
-                steps(false);
-            },
-        ];
-        for inside in at_the_end {
-            let ends = (1..100_000).find(|&instructions| run(instructions, inside));
-            assert!(ends.is_some_and(|instructions| instructions > 10));
-        }
+        alone(|| {
+            // SAFETY: the memory is valid with zeroes.
+            let mut action: libc::sigaction = unsafe { mem::zeroed() };
+            action.sa_sigaction = trapped as extern "C" fn(_, _, _) as libc::sighandler_t;
+            action.sa_flags = libc::SA_SIGINFO;
+            // SAFETY: the handler forks, sets flags, and wakes a task whose schedule function sets
+            // one, too.
+            let set = unsafe { libc::sigaction(libc::SIGTRAP, &raw const action, ptr::null_mut()) };
+            assert_eq!(set, 0);
+            let at_the_end: [fn(); 3] = [
+                || _ = pending(),
+                || {
+                    let (runnable, _handle) = task::spawn(poll_fn(|_| pending()), |_| ());
+                    runnable.run();
+                    steps(false);
+                },
+                || {
+                    task::without_current(|| steps(true));
+                    steps(false);
+                },
+            ];
+            for inside in at_the_end {
+                run(inside);
+                assert!(CHILDREN.swap(0, Relaxed) > 10);
+                assert_eq!(LOST.load(Relaxed), 0, "wake-ups are lost");
+            }
+        });
     }
 }

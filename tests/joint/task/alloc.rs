@@ -26,59 +26,35 @@ fn small() -> (Runnable, JoinHandle<u32>) {
     task::spawn(async { 7u32 }, |_| {})
 }
 
-#[test]
-fn a_small_task_takes_one_block_of_at_most_48_bytes() {
-    let (task, taken) = taken(small);
+/// Demands that a task takes one block of so many bytes at most. Returns how many it takes.
+#[track_caller]
+fn takes<T>(most: isize, spawn: impl FnOnce() -> T) -> isize {
+    let (task, taken) = taken(spawn);
     assert_eq!(taken.blocks, 1);
-    assert!(taken.bytes <= 48, "{taken:?}");
+    assert!(taken.bytes <= most, "{taken:?}");
     drop(task);
-    let (task, detached) = self::taken(|| task::spawn_detached(async { 7u32 }, |_| {}));
-    assert_eq!((detached.blocks, detached.bytes), (1, taken.bytes));
-    drop(task);
+    taken.bytes
 }
 
 #[test]
-fn a_task_that_starts_now_takes_a_block_or_a_slot() {
-    static POOL: TaskPool<256, 1> = TaskPool::new();
-    let (task, taken) = taken(|| task::spawn_now(async { 7u32 }, |_| {}));
-    assert_eq!(taken.blocks, 1);
-    drop(task);
-    let slot = POOL.reserve().unwrap();
-    let builder = Builder::new().slot(slot);
-    let (task, taken) = self::taken(|| builder.spawn_now(|()| async { 7u32 }, |_| {}));
-    assert!(task.is_finished());
-    assert_eq!(taken.blocks, 0);
-}
-
-#[test]
-fn metadata_and_a_name_take_their_own_room_in_the_same_block() {
-    let plain = taken(small).1;
-    let metadata = || task::Builder::new().metadata([0u64; 4]);
-    let spawn = || metadata().spawn(|_| async { 7u32 }, |_| {});
-    let (task, tagged) = taken(spawn);
-    assert_eq!(tagged.blocks, 1);
-    assert!(tagged.bytes <= plain.bytes + 32, "{tagged:?}");
-    drop(task);
-    let spawn = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
-    let (task, named) = taken(spawn);
-    assert_eq!(named.blocks, 1);
-    assert!(named.bytes <= tagged.bytes + 24, "{named:?}");
-    drop(task);
-}
-
-#[test]
-fn a_copied_schedule_function_lies_in_the_same_block() {
-    let plain = taken(small).1;
+fn a_task_is_one_block_with_its_metadata_name_and_function() {
+    let plain = takes(48, small);
+    let detached = takes(48, || task::spawn_detached(async { 7u32 }, |_| {}));
+    assert_eq!(detached, plain);
+    takes(48, || task::spawn_now(async { 7u32 }, |_| {}));
+    let metadata = || Builder::new().metadata([0u64; 4]);
+    let tagged = || metadata().spawn(|_| async { 7u32 }, |_| {});
+    let tagged = takes(plain + 32, tagged);
+    let named = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
+    takes(tagged + 24, named);
     let word = 7usize;
-    let schedule = task::Copied(move |runnable: Runnable| {
+    let schedule = Copied(move |runnable: Runnable| {
         assert_eq!(word, 7);
         drop(runnable);
     });
-    let spawn = || task::Builder::new().spawn(|()| async { 7u32 }, schedule);
-    let (task, taken) = taken(spawn);
-    assert_eq!(taken.blocks, 1);
-    assert!(taken.bytes <= plain.bytes + 8, "{taken:?}");
-    drop(task);
+    takes(plain + 8, || {
+        Builder::new().spawn(|()| async { 7u32 }, schedule)
+    });
 }
 
 #[test]
@@ -269,6 +245,14 @@ fn a_large_part_whose_drop_panics_is_freed() {
         assert!(catch_unwind(AssertUnwindSafe(spawn)).is_err());
     });
     assert_eq!(left.bytes, 0);
+}
+
+#[test]
+fn a_task_that_starts_now_takes_a_slot_instead() {
+    static POOL: TaskPool<256, 1> = TaskPool::new();
+    let builder = Builder::new().slot(POOL.reserve().unwrap());
+    let (task, taken) = taken(|| builder.spawn_now(|()| async { 7u32 }, |_| {}));
+    assert_eq!((task.is_finished(), taken.blocks), (true, 0));
 }
 
 #[test]

@@ -83,28 +83,6 @@ fn metadata_is_dropped_by_who_frees_the_task_on_its_thread() {
     });
 }
 
-#[test]
-fn a_future_may_borrow_the_metadata() {
-    /// Looks at what it borrows when it is dropped.
-    struct Looking<'a>(&'a AtomicUsize);
-    impl Drop for Looking<'_> {
-        fn drop(&mut self) {
-            self.0.fetch_add(10, Relaxed);
-        }
-    }
-    let builder = Builder::new().metadata(AtomicUsize::new(1));
-    let future = |count| async move {
-        let looking = Looking(count);
-        looking.0.fetch_add(1, Relaxed);
-    };
-    // SAFETY: all of it may be sent, and lives for ever but for what the future borrows of its own
-    // task.
-    let (runnable, handle) = unsafe { builder.spawn_unchecked(future, |_| {}) };
-    runnable.run();
-    assert_eq!(handle.metadata().load(Relaxed), 12);
-    ready(handle);
-}
-
 /// Looks at what it borrows when it is dropped.
 struct Looking<'a, const SIZE: usize>(&'a Cell<usize>, [u8; SIZE]);
 
@@ -216,18 +194,6 @@ fn a_name_is_there_for_runnable_and_handle() {
         let mut result = handle.result();
         assert!(poll(&mut result).is_ready());
         assert_eq!(result.handle().name(), Some(name), "taken, and kept");
-    }
-}
-
-#[test]
-fn metadata_and_a_name_go_together_in_any_order() {
-    let one = Builder::new().metadata(7u32).name("seven");
-    let other = Builder::default().name("seven").metadata(7u32);
-    for builder in [one, other] {
-        let (runnable, handle) = builder.spawn(|&number| async move { number }, |_| {});
-        assert_eq!((runnable.metadata(), runnable.name()), (&7, Some("seven")));
-        runnable.run();
-        assert_eq!(ready(handle), 7);
     }
 }
 

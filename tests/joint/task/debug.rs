@@ -44,43 +44,6 @@ fn a_runnable_and_a_handle_show_name_place_and_state() {
 }
 
 #[test]
-fn a_task_without_a_name_shows_none() {
-    let (runnable, handle) = Queue::new().spawn(async {});
-    assert_eq!((runnable.name(), handle.name()), (None, None));
-    assert!(!format!("{runnable:?} {handle:?}").contains("name"));
-}
-
-#[test]
-fn a_joined_handle_still_shows_the_task() {
-    let builder = Builder::new().name("seven");
-    let (runnable, handle) = builder.spawn(|()| async {}, |_| {});
-    runnable.run();
-    let mut result = handle.result();
-    has(&result, "join: Completion(Done)");
-    assert!(poll(&mut result).is_ready());
-    let shown = "name: \"seven\", spawned: .. debug.rs: .. state: State {";
-    has(&result, &format!("JoinResult(JoinHandle {{ {shown}"));
-    let fallible = result.into_handle().fallible();
-    has(&fallible, &format!("Fallible(JoinHandle {{ {shown}"));
-}
-
-#[test]
-fn a_builder_shows_what_it_was_given() {
-    let builder = Builder::new()
-        .metadata(7u32)
-        .name("seven")
-        .propagate_panic(false);
-    has(
-        &builder,
-        "metadata: 7 .. name: Named(\"seven\") .. propagate_panic: false",
-    );
-    has(
-        Builder::new(),
-        "metadata: () .. name: Unnamed .. propagate_panic: true",
-    );
-}
-
-#[test]
 fn a_panic_tells_the_task_its_place_and_its_text() {
     let builder = Builder::new().name("seven");
     let line = line!() + 1;
@@ -165,51 +128,4 @@ fn each_way_to_spawn_tells_the_line_of_its_caller() {
     // SAFETY: all of it may be sent, and borrows nothing.
     let (_runnable, handle) = unsafe { task::spawn_unchecked(nothing(), |_| {}) };
     spawned_here(&handle, line!() - 1);
-}
-
-/// The place is that of the outermost caller that `#[track_caller]` reaches, or else is handed on.
-#[test]
-fn a_spawn_of_an_author_tells_the_line_of_its_own_caller() {
-    trait Spawn {
-        #[track_caller]
-        fn spawn<F: Future<Output = ()> + Send + 'static>(&self, future: F) -> JoinHandle<()>;
-    }
-
-    struct Executor(Queue);
-
-    impl Spawn for Executor {
-        fn spawn<F: Future<Output = ()> + Send + 'static>(&self, future: F) -> JoinHandle<()> {
-            let (runnable, handle) = Builder::new().spawn(|()| future, self.0.scheduler());
-            self.0.push(runnable);
-            handle
-        }
-    }
-
-    impl Executor {
-        #[track_caller]
-        fn named(&self, name: &'static str) -> JoinHandle<()> {
-            let here = Location::caller();
-            let inside = || {
-                let builder = Builder::new().spawned_at(here).metadata(()).name(name);
-                builder.spawn(|()| async { panic!("no") }, self.0.scheduler())
-            };
-            let (runnable, handle) = inside();
-            self.0.push(runnable);
-            handle
-        }
-    }
-
-    #[track_caller]
-    fn spawn_on(executor: &Executor) -> JoinHandle<()> {
-        executor.spawn(async { panic!("no") })
-    }
-
-    let executor = Executor(Queue::new());
-    let (line, handles) = (line!(), [spawn_on(&executor), executor.named("seven")]);
-    handles.iter().for_each(|handle| spawned_here(handle, line));
-    executor.0.run();
-    for handle in handles {
-        let error = ready(handle.result()).unwrap_err().to_string();
-        assert!(error.contains(&format!("{}:{line}:", file!())), "{error}");
-    }
 }

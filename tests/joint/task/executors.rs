@@ -15,17 +15,6 @@ mod polls {
     use super::*;
 
     #[test]
-    fn a_task_that_waits_gives_nothing_back() {
-        let queue = Queue::new();
-        let (runnable, handle) = queue.spawn(pending::<()>());
-        assert!(matches!(runnable.poll(), Polled::Pending));
-        assert_eq!(queue.len(), 0);
-        // This cancels the task, whose last run frees it.
-        drop(handle);
-        queue.run();
-    }
-
-    #[test]
     fn a_task_that_was_woken_gives_its_runnable_back() {
         let (runnable, handle) = task::spawn(yield_now(), never);
         let id = runnable.id();
@@ -129,20 +118,6 @@ fn says(told: &Told, what: &'static str) -> impl Send + use<> {
 
 mod tells {
     use super::*;
-
-    #[test]
-    fn each_pending_poll_and_the_end() {
-        let (told, queue, runnable, handle) = telling(async {
-            pending_once().await;
-            yield_now().await;
-        });
-        runnable.run();
-        assert_eq!(told.take(), ["pending"]);
-        handle.abort();
-        assert_eq!(told.take(), ["scheduled"]);
-        queue.run();
-        assert_eq!(told.take(), ["cancelled"]);
-    }
 
     #[test]
     fn pending_reports_whether_the_task_was_woken() {
@@ -439,27 +414,6 @@ mod reenters {
                 }
             }
         });
-    }
-
-    #[test]
-    fn the_handle_and_the_last_waker_may_go() {
-        for at in BOTH {
-            let dropped = Count::new();
-            let future = Dropped(dropped.clone());
-            let (acting, runnable, handle) = Acting::spawn(at, async move {
-                let _future = future;
-                if at == At::Pending {
-                    pending::<()>().await;
-                }
-            });
-            let waker = runnable.waker();
-            acting.set(move |_| {
-                handle.detach();
-                drop(waker);
-            });
-            runnable.run();
-            acting.end(&dropped);
-        }
     }
 
     /// A task may be aborted by its address until `ended` has returned.

@@ -117,18 +117,3 @@ fn a_handle_with_a_send_output_may_move_to_another_thread() {
     assert_eq!(joiner.join().unwrap(), 7);
     assert_eq!(queue.tasks(), 0);
 }
-
-#[test]
-fn a_builder_makes_them_too() {
-    let queue = Queue::new();
-    let builder = Builder::new().metadata(7u32).name("local");
-    let make = |&number: &u32| {
-        let own = Rc::new(number);
-        async move { own }
-    };
-    let (runnable, handle) = builder.spawn_local(make, queue.scheduler());
-    assert_eq!((runnable.metadata(), runnable.name()), (&7, Some("local")));
-    runnable.run();
-    assert_eq!(*ready(handle), 7);
-    assert_eq!(queue.tasks(), 0);
-}

@@ -64,18 +64,6 @@ fn the_current_task_is_the_innermost_one() {
 }
 
 #[test]
-fn a_task_that_has_woken_itself_is_still_the_current_one() {
-    let queue = Queue::new();
-    let handle = queue.start(std::future::poll_fn(|cx| {
-        cx.waker().wake_by_ref();
-        Poll::Ready(task::id())
-    }));
-    let id = handle.id();
-    assert_eq!(queue.run(), 1, "it is ready, and so it is not run again");
-    assert_eq!(ready(handle), id);
-}
-
-#[test]
 fn a_view_shows_no_waiter_of_a_task_that_has_ended() {
     for is_cancelled in [false, true] {
         let (runnable, mut handle) = task::spawn(async {}, |_| {});
@@ -131,22 +119,6 @@ fn the_last_abort_handle_of_a_detached_task_can_end_it() {
         assert_eq!(queue.run(), usize::from(!aborts));
         assert_eq!(queue.tasks(), 0);
     }
-}
-
-/// Between the end and the drop of the handle, the join word alone knows of the end.
-#[test]
-fn an_abort_handle_sees_the_end_that_a_waiter_registered_into() {
-    let queue = Queue::new();
-    let mut handle = queue.start(async {});
-    let abort = handle.abort_handle();
-    let wakes = Wakes::new();
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    queue.run();
-    assert!(abort.is_finished());
-    assert!(poll_with(&mut handle, &wakes.waker()).is_ready());
-    assert!(abort.is_finished());
-    drop(handle);
-    assert!(abort.is_finished());
 }
 
 #[test]

@@ -235,18 +235,16 @@ impl Case {
                 handle.abort();
                 Some(join(handle.result(), &wakes, run))
             }
+            // The panic of an output that it drops is discarded.
             Handle::Dropped => {
-                // The task runs on also when the drop of an output that is there panics.
-                let dropped = quietly(|| drop(handle));
+                drop(handle);
                 run();
-                assert!(dropped.is_some() || self.output == Output::Panics);
                 None
             }
             Handle::NeverMade => unreachable!("it has a handle"),
             Handle::Detached => {
-                let detached = quietly(|| handle.detach());
+                handle.detach();
                 run();
-                assert!(detached.is_some() || self.output == Output::Panics);
                 None
             }
             Handle::Cancelled => {

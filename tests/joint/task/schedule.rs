@@ -90,19 +90,6 @@ fn a_copied_function_may_run_its_task_to_the_end_and_free_it() {
 }
 
 #[test]
-fn a_copied_function_may_run_a_task_that_wakes_itself() {
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
-    let future = async {
-        yield_now().await;
-        yield_now().await;
-    };
-    let (runnable, handle) = run_inline(future, &CALLS);
-    handle.detach();
-    runnable.run();
-    assert_eq!(CALLS.load(Relaxed), 2);
-}
-
-#[test]
 fn a_copied_function_may_take_schedule_info_and_metadata() {
     static INBOX: Mutex<Vec<bool>> = Mutex::new(Vec::new());
     let inbox = &INBOX;

@@ -44,30 +44,6 @@ fn a_task_woken_while_it_runs_is_scheduled_once_more() {
 }
 
 #[test]
-fn an_orphan_of_a_schedule_function_without_captures_is_dropped() {
-    static QUEUE: Mutex<Vec<Runnable>> = Mutex::new(Vec::new());
-    for waker_last in [false, true] {
-        let dropped = Count::new();
-        let (runnable, handle) = task::spawn(guarded(&dropped), |runnable| {
-            QUEUE.lock().unwrap().push(runnable)
-        });
-        let waker = runnable.waker();
-        runnable.run();
-        if waker_last {
-            handle.detach();
-            drop(waker);
-        } else {
-            drop(waker);
-            handle.detach();
-        }
-        let last = QUEUE.lock().unwrap().pop().expect("scheduled once");
-        assert!(!last.run());
-        assert_eq!(dropped.get(), 1);
-        assert!(QUEUE.lock().unwrap().is_empty());
-    }
-}
-
-#[test]
 fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
     let queue = Queue::new();
     let place = Arc::new(Mutex::new(None::<Waker>));

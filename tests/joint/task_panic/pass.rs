@@ -35,37 +35,6 @@ fn a_panic_that_unwinds_through_run_is_joined_as_cancelled() {
     assert_eq!(queue.tasks(), 0);
 }
 
-#[test]
-fn a_task_that_wakes_itself_and_panics_is_not_run_again() {
-    let queue = Queue::new();
-    let future = poll_fn(|cx: &mut Context<'_>| -> Poll<()> {
-        cx.waker().wake_by_ref();
-        panic!("in poll")
-    });
-    let (runnable, handle) = spawn(&queue, future);
-    let waker = runnable.waker();
-    panics(|| runnable.run());
-    waker.wake();
-    assert_eq!(queue.len(), 0);
-    assert!(is_cancelled(handle));
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_panic_of_a_task_without_a_handle_reaches_only_run() {
-    let queue = Queue::new();
-    let place = std::sync::Arc::new(std::sync::Mutex::new(None::<JoinHandle<()>>));
-    let own = place.clone();
-    let future = async move {
-        drop(own.lock().unwrap().take());
-        panic!("in poll")
-    };
-    let (runnable, handle) = spawn(&queue, future);
-    *place.lock().unwrap() = Some(handle);
-    panics(|| runnable.run());
-    assert_eq!((queue.len(), queue.tasks()), (0, 0));
-}
-
 /// Panics in its poll, or is ready there; and panics in its drop.
 struct Panicking {
     in_poll: bool,

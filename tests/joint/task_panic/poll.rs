@@ -25,6 +25,17 @@ fn one_after_the_other() {
     assert_eq!(queue.tasks(), 0);
 }
 
+/// The payload of a task's panic is an output like any other.
+#[test]
+fn a_panic_is_discarded_when_the_handle_drops_a_panic_payload() {
+    let (queue, dropped) = (Queue::new(), Count::new());
+    let payload = PanicsInDrop(dropped.clone(), "in the payload's drop");
+    let handle = queue.start(async move { panic_any(payload) });
+    queue.run();
+    drop::<JoinHandle<()>>(handle);
+    assert_eq!((dropped.get(), queue.tasks()), (1, 0));
+}
+
 #[test]
 fn the_error_passes_a_catch_unwind_as_it_is() {
     let queue = Queue::new();

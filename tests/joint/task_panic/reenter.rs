@@ -31,47 +31,6 @@ fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
 }
 
 #[test]
-fn a_task_that_has_ended_by_itself_wakes_itself_in_vain() {
-    let queue = Queue::new();
-    let place = with_its_handle(&queue, |own: Place| {
-        poll_fn(move |cx| {
-            let mut own = own.lock().unwrap();
-            assert!(Pin::new(own.as_mut().unwrap()).poll(cx).is_pending());
-            Poll::Ready(())
-        })
-    });
-    assert_eq!(queue.run(), 1);
-    assert_eq!(queue.len(), 0);
-    ready(place.lock().unwrap().take().unwrap());
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_handle_dropped_and_a_panic_in_the_same_poll() {
-    let queue = Queue::new();
-    let place = with_its_handle(&queue, |own: Place| async move {
-        drop(own.lock().unwrap().take());
-        panic!("in poll")
-    });
-    assert_eq!(queue.run(), 1);
-    drop(place);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
-fn a_handle_dropped_by_the_futures_drop() {
-    let queue = Queue::new();
-    let place = with_its_handle(&queue, |own: Place| {
-        keeping(OnDrop(move || drop(own.lock().unwrap().take())))
-    });
-    queue.run();
-    place.lock().unwrap().as_ref().unwrap().abort();
-    assert_eq!(queue.run(), 1);
-    assert!(place.lock().unwrap().is_none());
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn an_output_that_wakes_its_task_in_its_drop_schedules_nothing() {
     let queue = Queue::new();
     for detach in [false, true] {
@@ -160,23 +119,6 @@ fn a_waiter_that_drops_the_handle_when_it_is_woken() {
             assert_eq!(queue.tasks(), 0);
         }
     }
-}
-
-#[test]
-fn a_waiter_that_polls_the_handle_when_it_is_woken() {
-    let queue = Queue::new();
-    let (place, joined) = (Place::default(), Count::new());
-    let mut handle = queue.start(async {});
-    let (own, ended) = (place.clone(), joined.clone());
-    let waker = waker_that(move || {
-        ready(own.lock().unwrap().take().unwrap());
-        ended.add();
-    });
-    assert!(poll_with(&mut handle, &waker).is_pending());
-    *place.lock().unwrap() = Some(handle);
-    drop(waker);
-    queue.run();
-    assert_eq!((joined.get(), queue.tasks()), (1, 0));
 }
 
 #[test]

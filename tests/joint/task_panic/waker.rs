@@ -58,17 +58,6 @@ fn its_wake_leaves_the_output_to_be_taken() {
 }
 
 #[test]
-fn its_wake_by_a_runnable_that_is_dropped() {
-    let queue = Queue::new();
-    let (waiter, runnable, handle) = awaited(&queue);
-    waiter.panics_next(At::Wake);
-    panics(|| drop(runnable));
-    assert_eq!(waiter.wakers(), 0);
-    assert!(is_cancelled(handle));
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn its_drop_when_another_is_registered() {
     let queue = Queue::new();
     let (waiter, runnable, mut handle) = awaited(&queue);

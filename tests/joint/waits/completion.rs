@@ -20,17 +20,6 @@ fn the_word_is_one_pointer() {
 }
 
 #[test]
-fn a_dropped_completer_abandons_and_wakes() {
-    let mut completion = Completion::new();
-    let (completer, mut waiter) = completion.split();
-    let (wakes, waker) = counting();
-    assert_eq!(poll_with(&mut waiter, &waker), Poll::Pending);
-    drop(completer);
-    assert_eq!(wakes.count(), 1);
-    assert_eq!(poll_with(&mut waiter, &waker), Poll::Ready(Err(Abandoned)));
-}
-
-#[test]
 fn an_answer_is_given_again() {
     let mut completion = Completion::new();
     for answer in [Ok(()), Err(Abandoned)] {

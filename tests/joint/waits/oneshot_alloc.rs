@@ -166,17 +166,6 @@ fn futures_2211_a_panicking_clone_leaves_the_receiver_as_it_was() {
 }
 
 #[test]
-fn a_second_blocking_wait_of_a_thread_allocates_nothing() {
-    let wait = || {
-        let (tx, mut rx) = channel();
-        assert!(rx.blocking_recv_timeout(Duration::from_nanos(1)).is_err());
-        tx.send(LARGE).unwrap();
-        assert_eq!(rx.blocking_recv(), Ok(LARGE));
-    };
-    assert_eq!(allocations(wait), 1);
-}
-
-#[test]
 fn a_value_whose_drop_panics_leaks_nothing() {
     let dropped_by_the_receiver = || {
         let (tx, rx) = channel();

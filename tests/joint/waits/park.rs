@@ -87,27 +87,6 @@ fn a_parked_thread_is_woken_and_is_not_by_an_unpark() {
     });
 }
 
-#[test]
-fn a_waker_may_outlive_its_parker_and_its_thread() {
-    let (sender, wakers) = mpsc::channel();
-    let home = thread::spawn(move || {
-        let parker = Parker::new();
-        let waker = parker.waker().clone();
-        drop(parker);
-        // On the parker's own thread, without the parker.
-        waker.wake_by_ref();
-        sender.send(waker.clone()).unwrap();
-        sender.send(waker).unwrap();
-    });
-    home.join().unwrap();
-    for waker in wakers {
-        waker.wake_by_ref();
-        let clone = waker.clone();
-        assert!(clone.will_wake(&waker));
-        waker.wake();
-    }
-}
-
 /// Uses a waker when its thread's other values may be gone already, and blocks.
 struct AtEnd(Waker, Option<Parker>, mpsc::Sender<()>);
 
@@ -188,21 +167,6 @@ fn a_waker_converts_without_a_box() {
     assert!(thin.will_wake(parker.waker()));
     thin.wake();
     assert!(parker.take_wake());
-}
-
-#[test]
-fn a_condition_met_by_the_threads_own_attend_ends_the_wait() {
-    alone(|| {
-        thread_local! { static DUE: Cell<bool> = const { Cell::new(false) } }
-        host::update(|host| {
-            host.attend = Some(|_| {
-                DUE.set(true);
-                None
-            })
-        });
-        let is_due = || DUE.get();
-        assert_eq!(park_until(None, is_due), Parked::Due { slept: false });
-    });
 }
 
 #[test]
@@ -313,23 +277,6 @@ fn a_wait_that_never_parks_attends() {
             }
         });
         assert_eq!(ATTENDED.get(), 199 / 61);
-    });
-}
-
-#[test]
-fn a_wait_inside_a_wait_leaves_the_outer_wake_up_alone() {
-    alone(|| {
-        let mut polls = 0;
-        block_on(poll_fn(|cx| {
-            polls += 1;
-            cx.waker().wake_by_ref();
-            block_on(yield_now());
-            match polls {
-                3 => Poll::Ready(()),
-                _ => Poll::Pending,
-            }
-        }));
-        assert_eq!(polls, 3);
     });
 }
 
