@@ -201,12 +201,9 @@ pub(crate) fn check() {
 // Miri asks that no thread is left at the end of the program.
 #[cfg(all(test, not(miri)))]
 mod tests {
-    use alloc::{sync::Arc, task::Wake, vec::Vec};
+    use alloc::{sync::Arc, task::Wake};
     use core::{future::Future, pin::Pin, task::Context, time::Duration};
-    use std::{
-        sync::{Barrier, Mutex},
-        thread,
-    };
+    use std::{sync::Barrier, thread};
 
     use super::{Limits, Pool, State};
     use joint::{
@@ -236,16 +233,6 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_that_is_not_needed_ends() {
-        let pool = pool(2, Duration::ZERO);
-        for n in 0..3 {
-            assert_eq!(block_on(push(&pool, async move { n })), n);
-            wait_until(&pool, |state| state.threads == 0);
-            assert_eq!(pool.lock().free, 0);
-        }
-    }
-
-    #[test]
     fn an_idle_thread_rechecks_the_queue_before_it_exits() {
         let pool = pool(1, Duration::from_millis(20));
         let (runnable, task) = task::spawn(async { 7 }, |_| unreachable!("the task never waits"));
@@ -265,53 +252,6 @@ mod tests {
             "the thread has ended without running the task"
         );
         assert_eq!(block_on(task), 7);
-    }
-
-    #[test]
-    fn a_pool_that_is_closed_keeps_no_idle_thread_and_refuses_nothing() {
-        let pool = pool(2, Duration::MAX);
-        block_on(push(&pool, async {}));
-        wait_until(&pool, |state| state.free == 1);
-        pool.close();
-        for n in 0..3 {
-            wait_until(&pool, |state| state.threads == 0);
-            assert_eq!(block_on(push(&pool, async move { n })), n);
-        }
-    }
-
-    #[test]
-    fn a_thread_that_waits_is_used_again() {
-        let pool = pool(100, FOR_LONG);
-        for _ in 0..10 {
-            block_on(push(&pool, async {}));
-            wait_until(&pool, |state| state.free == 1);
-        }
-        assert_eq!(pool.lock().threads, 1);
-    }
-
-    #[test]
-    fn a_pool_starts_no_more_threads_than_its_limit() {
-        const MOST: usize = 3;
-        let pool = pool(MOST, FOR_LONG);
-        let all_pushed = Arc::new(Mutex::new(()));
-        let pushing = all_pushed.lock().unwrap();
-        let begin = Arc::new(Barrier::new(MOST));
-        let tasks: Vec<_> = (0..10 * MOST)
-            .map(|n| {
-                let (all_pushed, begin) = (all_pushed.clone(), begin.clone());
-                push(&pool, async move {
-                    // This many wait for each other at a time.
-                    begin.wait();
-                    drop(all_pushed.lock().unwrap());
-                    n
-                })
-            })
-            .collect();
-        drop(pushing);
-        for (n, task) in tasks.into_iter().enumerate() {
-            assert_eq!(block_on(task), n);
-        }
-        assert_eq!(pool.lock().threads, MOST);
     }
 
     #[test]

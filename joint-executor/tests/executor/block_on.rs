@@ -32,37 +32,6 @@ fn every_spawn_inside_block_on_uses_that_executor() {
 }
 
 #[test]
-fn a_panic_in_block_on_restores_the_outer_executor() {
-    let (outer, inner) = (executor(1), executor(1));
-    outer.block_on(async {
-        let panics = AssertUnwindSafe(|| inner.block_on(async { panic!("as it should") }));
-        assert!(catch_unwind(panics).is_err());
-        spawn(async {}).await;
-    });
-    assert_eq!((spawned(&outer), spawned(&inner)), (1, 0));
-}
-
-#[test]
-fn block_on_selects_its_executor_on_a_worker_of_another() {
-    ends(|| {
-        for workers in [1, 2] {
-            let (here, there) = (executor(workers), Arc::new(executor(workers)));
-            let chosen = there.clone();
-            let task = here.spawn(async move {
-                chosen.block_on(async {
-                    assert_eq!(joint_executor::current_worker(), None);
-                    spawn_each().await;
-                });
-                assert!(joint_executor::current_worker().is_some());
-                spawn(async {}).await;
-            });
-            block_on(task);
-            assert_eq!((spawned(&here), spawned(&there)), (2, EACH));
-        }
-    });
-}
-
-#[test]
 fn block_on_blocks_the_worker_of_its_own_executor() {
     ends(|| {
         let executor = Arc::new(executor(2));

@@ -156,26 +156,6 @@ fn a_task_that_runs_is_not_said_to_wait() {
     block_on(task);
 }
 
-#[cfg(all(unix, feature = "io"))]
-#[test]
-fn a_task_waits_for_its_descriptor_and_its_timeout() {
-    use joint_executor::io::UnixStream;
-    use std::os::fd::AsRawFd;
-
-    let executor = executor(1);
-    let (reader, _writer) = executor.block_on(async { UnixStream::pair().unwrap() });
-    let number = reader.as_raw_fd() as u64;
-    let task = executor.spawn(async move {
-        drop(time::timeout(HOUR, reader.read(&mut [0; 8])).await);
-    });
-    let dump = settled(&executor, 1);
-    let [WaitsFor::Timer(_), WaitsFor::Readable(fd)] = dump.tasks()[0].waits_for() else {
-        panic!("it waits for both: {dump}");
-    };
-    assert_eq!(*fd, number);
-    drop(task);
-}
-
 /// A dump says what the descriptor is that a task waits for.
 #[cfg(all(unix, feature = "io"))]
 #[test]
@@ -330,18 +310,14 @@ fn a_dump_shows_times_if_the_executor_records_them() {
     drop(task);
 }
 
-/// Spawns a task that waits for a lock a second time, and keeps or drops its first wait.
-fn waits_again(
-    executor: &Executor,
-    keeps: bool,
-) -> (JoinHandle<()>, async_lock::MutexGuardArc<()>) {
+/// Spawns a task that waits for a lock a second time, and keeps its first wait.
+fn waits_again(executor: &Executor) -> (JoinHandle<()>, async_lock::MutexGuardArc<()>) {
     let lock = Arc::new(async_lock::Mutex::new(()));
     let held = lock.try_lock_arc().unwrap();
     let (aside, is_aside) = mpsc::channel();
     let task = executor.spawn(async move {
         let mut first = Box::pin(waiting_for("first", lock.lock()));
         assert!(poll_once(&mut first).await.is_none());
-        let _first = keeps.then_some(first);
         aside.send(()).unwrap();
         lock.lock().await;
     });
@@ -353,7 +329,7 @@ fn waits_again(
 #[test]
 fn a_future_that_was_woken_and_put_aside_snoozes() {
     let executor = executor(2);
-    let (task, held) = waits_again(&executor, true);
+    let (task, held) = waits_again(&executor);
     let dump = settled(&executor, 1);
     assert_waits(&dump, |waits| {
         matches!(waits, [WaitsFor::Told("first", _), WaitsFor::Others(1)])
@@ -365,14 +341,6 @@ fn a_future_that_was_woken_and_put_aside_snoozes() {
         matches!(waits, [WaitsFor::Snoozing("first", _), WaitsFor::Others(1)])
     });
     drop(task);
-}
-
-#[test]
-fn a_future_dropped_before_the_lock_is_free_does_not_snooze() {
-    let executor = executor(2);
-    let (task, held) = waits_again(&executor, false);
-    drop(held);
-    block_on(task);
 }
 
 /// The next task is likely to get the memory of the one that has waited.

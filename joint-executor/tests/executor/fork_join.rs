@@ -199,15 +199,6 @@ fn a_panic_of_a_b_that_was_taken_is_resumed_unless_a_panics_too() {
     assert_eq!(panic_text(both), "a");
 }
 
-#[test]
-fn async_both_outputs_come() {
-    assert_eq!(block_on(join_async(async { 1 }, async { 2 })), (1, 2));
-    for workers in WORKERS {
-        let both = async { join_async(async { 1 }, async { 2 }).await };
-        assert_eq!(block_on(executor(workers).spawn(both)), (1, 2));
-    }
-}
-
 /// With nobody idle nothing is spawned.
 #[test]
 fn async_join_on_a_lone_worker_forks_nothing() {

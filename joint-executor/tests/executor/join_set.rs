@@ -100,18 +100,6 @@ fn a_task_that_has_ended_is_inserted() {
 }
 
 #[test]
-fn a_handle_that_was_polled_before_is_inserted() {
-    let (runnable, mut handle) = ready(1);
-    let (before, waker) = counting();
-    assert!(poll_with(&mut handle, &waker).is_pending());
-    let mut set = JoinSet::from_iter([handle]);
-    assert_eq!(before.wakers(), 1);
-    runnable.run();
-    assert_eq!(before.count(), 0);
-    assert_eq!(next(&mut set), 1);
-}
-
-#[test]
 fn a_handle_that_has_given_its_result_is_refused() {
     let (runnable, mut handle) = ready(1);
     runnable.run();

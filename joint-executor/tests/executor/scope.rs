@@ -126,21 +126,6 @@ mod blocking {
     }
 
     #[test]
-    fn a_panic_that_a_handle_gives_out_is_not_the_scopes() {
-        let executor = executor(1);
-        let line = line!() + 2;
-        let error = executor.scope(|s| {
-            let child = s.spawn(async { panic!("child") });
-            block_on(child.result()).unwrap_err()
-        });
-        assert!(error.is_panic());
-        assert_eq!(
-            error.to_string(),
-            format!("the task spawned at {}:{line}:27 panicked: child", file!())
-        );
-    }
-
-    #[test]
     fn a_panic_of_the_closure_cancels_the_tasks_and_waits_for_them() {
         let (executor, drops) = (executor(2), AtomicUsize::new(0));
         let text = panic_text(|| {
@@ -266,19 +251,6 @@ mod asynchronous {
         fn drop(&mut self) {
             self.1.send(*self.0.get_mut()).unwrap();
         }
-    }
-
-    /// Outside of a task, where the scope uses the global executor.
-    #[test]
-    #[cfg_attr(miri, ignore = "the threads of the global executor never end")]
-    fn the_closure_borrows_the_frame() {
-        let mut log = Vec::new();
-        let text = String::from("text");
-        block_on(async_scope(7, async |s| {
-            log.push(text.len());
-            log.push(s.spawn(async move { *s.env() }).await);
-        }));
-        assert_eq!(log, [4, 7]);
     }
 
     #[test]

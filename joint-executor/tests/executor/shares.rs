@@ -102,28 +102,3 @@ fn tasks_that_were_queued_in_any_way_have_equal_turns() {
         assert_fair(|executor, turns, _| way(executor, turns));
     }
 }
-
-/// Between two steps a worker is like one that is in a poll.
-#[test]
-fn tasks_queued_while_workers_are_blocked_have_equal_turns() {
-    assert_fair(|executor, turns, workers| {
-        tasks(turns).for_each(|task| executor.spawn_detached(task));
-        while turns.counts.iter().any(|count| count.load(SeqCst) == 0) {
-            step(&mut workers[..1]);
-        }
-    });
-}
-
-#[test]
-fn tasks_beside_pinned_ones_have_equal_turns() {
-    assert_fair(|executor, turns, workers| {
-        for worker in 0..workers.len() {
-            let pinned = executor.task().on_worker(worker);
-            pinned.spawn_detached(task(turns.clone(), None));
-        }
-        // None of the workers sleeps.
-        (0..4).for_each(|_| step(workers));
-        assert!(turns.others.load(SeqCst) >= 2 * workers.len() as u64);
-        tasks(turns).for_each(|task| executor.spawn_detached(task));
-    });
-}

@@ -176,36 +176,6 @@ fn high_tasks_run_before_normal_ones() {
     }
 }
 
-#[test]
-fn high_is_kept_over_waits() {
-    let executor = executor(1);
-    let log = Log::default();
-    let (sender, receiver) = oneshot::channel::<()>();
-    let late = {
-        let after = log.task("high");
-        let high = executor.task().priority(Priority::High);
-        high.spawn(async move {
-            receiver.await.unwrap();
-            after.await;
-        })
-    };
-    // It waits by now: it came first.
-    block_on(executor.spawn(async {}));
-    let inside = executor.spawn({
-        let log = log.clone();
-        async move {
-            for _ in 0..10 {
-                spawn(log.task("normal")).detach();
-            }
-            sender.send(()).unwrap();
-        }
-    });
-    block_on(inside);
-    block_on(late);
-    block_on(executor.spawn(async {}));
-    assert_eq!(log.all()[0], "high");
-}
-
 fn of_kind<'a>(executor: &'a Executor, kind: &str) -> TaskBuilder<'a> {
     match kind {
         "high" => executor.task().priority(Priority::High),

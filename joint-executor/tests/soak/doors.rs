@@ -65,7 +65,6 @@ pub(crate) const DOORS: &[(&str, Door)] = &[
     blocking!("wait", strangers::wait),
     awaited!("deadline", polls::deadline),
     awaited!("busy", polls::busy),
-    awaited!("large", polls::large),
     // The last, which no random program has.
     blocking!("lent", strangers::lent),
 ];

@@ -1,7 +1,4 @@
-//! Doors into polls and what stays after them: deadlines, sources that are always ready, and large
-//! futures.
-
-use std::alloc::{GlobalAlloc, Layout, System};
+//! Doors into polls: deadlines, and sources that are always ready.
 
 #[cfg(all(unix, feature = "io"))]
 use crate::others::socket;
@@ -187,86 +184,5 @@ pub(crate) async fn busy(node: &Node, here: &Here) {
         settle(sibling, node, here).await;
         work.await;
     }
-    end(executor, node.n, here);
-}
-
-/// Its blocks are known by their alignment.
-#[repr(align(512))]
-struct Large {
-    _room: [u8; 20_000],
-}
-
-/// The number of blocks of large futures.
-static LARGE: AtomicIsize = AtomicIsize::new(0);
-
-fn count(layout: Layout, change: isize) {
-    if layout.align() == align_of::<Large>() {
-        LARGE.fetch_add(change, Relaxed);
-    }
-}
-
-struct Counts;
-
-// SAFETY: all is passed on to the system's allocator.
-unsafe impl GlobalAlloc for Counts {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout, 1);
-        // SAFETY: passed on from the caller.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        count(layout, -1);
-        // SAFETY: passed on from the caller.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTS: Counts = Counts;
-
-/// Whether a large future has left its memory behind.
-pub(crate) fn has_large() -> bool {
-    LARGE.load(Relaxed) > 0
-}
-
-/// A large future, which may leave its handle, and leaves all that it has polled.
-pub(crate) async fn large(node: &Node, here: &Here) {
-    let (executor, inside) = fresh(1, here);
-    type Polled = Box<dyn FnMut(&mut Context<'_>) + Send>;
-    let (mut sender, mut receiver) = oneshot::channel::<()>();
-    let mut set = JoinSet::new();
-    set.spawn_on(&executor, pending::<()>());
-    let (mut slept, mut endless) = (sleep(LONG), sleep(Duration::MAX));
-    // Of an executor that may have ended.
-    let mut result = Box::pin(here.world.shared.spawn(pending::<()>()).result());
-    let polled: Vec<Polled> = vec![
-        Box::new(move |cx| _ = sender.poll_closed(cx)),
-        Box::new(move |cx| _ = Pin::new(&mut receiver).poll(cx)),
-        Box::new(move |cx| _ = set.poll_join_next(cx)),
-        Box::new(move |cx| _ = result.as_mut().poll(cx)),
-        Box::new(move |cx| _ = Pin::new(&mut slept).poll(cx)),
-        Box::new(move |cx| _ = Pin::new(&mut endless).poll(cx)),
-        #[cfg(all(unix, feature = "io"))]
-        Box::new({
-            let socket = executor.enter(socket);
-            move |cx| _ = socket.poll_recv_from(cx, &mut [0])
-        }),
-    ];
-    let polled = Arc::new(Mutex::new(polled));
-    let (polls, body) = (polled.clone(), body(node, inside));
-    let handle = executor.spawn(async move {
-        let large = Large { _room: [7; 20_000] };
-        poll_fn(|cx| {
-            polls.lock().unwrap().iter_mut().for_each(|poll| poll(cx));
-            Poll::Ready(())
-        })
-        .await;
-        let output = body.await;
-        std::hint::black_box(&large);
-        output
-    });
-    here.leave(Left::value((here.token(), polled)));
-    settle(handle, node, here).await;
     end(executor, node.n, here);
 }

@@ -8,7 +8,6 @@
 use std::{fmt::Debug, io::Write, process::abort};
 
 use crate::prelude::*;
-use crate::ready::has_large;
 
 pub(crate) static VALUE: TaskLocal<u64> = TaskLocal::new();
 
@@ -262,12 +261,9 @@ impl World {
             is_driven: false,
         };
         program(&here);
-        // Wakers and handles outlive the executor, and hold no large future.
+        // Wakers and handles outlive the executor.
         let left = std::mem::take(&mut *world.left.lock().unwrap());
         drop(shared);
-        while has_large() {
-            thread::yield_now();
-        }
         for left in left {
             if let Left::Waker(waker) = left {
                 waker.wake();
@@ -297,10 +293,7 @@ pub(crate) fn hang() -> ! {
     let (open, things) = (world.open.lock().unwrap(), world.things.lock().unwrap());
     let left = things.iter().filter(|thing| thing.dropped == 0);
     let left: Vec<_> = left.map(|thing| &thing.path).collect();
-    let large = has_large();
-    fail(&format!(
-        "hang: open are {open:?}, not dropped are {left:?}, large: {large}"
-    ))
+    fail(&format!("hang: open are {open:?}, not dropped are {left:?}"))
 }
 
 /// Ends the process, whatever the code around may catch.

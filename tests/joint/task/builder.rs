@@ -3,10 +3,7 @@
 
 use std::thread::ThreadId;
 
-use crate::{
-    prelude::*,
-    support::{each_row, panics},
-};
+use crate::{prelude::*, support::each_row};
 
 /// Metadata that tells on which thread it was dropped, each time that it is.
 struct Tag {
@@ -157,27 +154,6 @@ fn an_output_may_borrow_the_metadata_while_the_handle_lives() {
         unsafe { builder.spawn_unchecked(|text| async move { text.as_str() }, |_| {}) };
     runnable.run();
     assert_eq!(poll(&mut handle), Poll::Ready("seven"));
-}
-
-#[test]
-fn a_function_that_fails_to_make_the_future_leaks_nothing() {
-    let (metadata, function) = (Count::new(), Count::new());
-    let queue = Queue::new();
-    let (captured, counted) = (Dropped(function.clone()), queue.clone());
-    let builder = Builder::new()
-        .metadata(Dropped(metadata.clone()))
-        .name(String::from("never made"));
-    let payload = panics(|| {
-        builder.spawn(
-            |_| -> std::future::Ready<()> { panic!("no future") },
-            move |runnable| {
-                let _captured = &captured;
-                counted.push(runnable);
-            },
-        )
-    });
-    assert_eq!(payload.downcast_ref(), Some(&"no future"));
-    assert_eq!((metadata.get(), function.get(), queue.tasks()), (1, 1, 0));
 }
 
 #[test]

@@ -232,26 +232,6 @@ mod aborts {
         assert!(!runnable.run());
         assert!(is_cancelled(handle));
     }
-
-    #[test]
-    fn a_task_that_runs_at_the_end_of_its_poll() {
-        let own = Arc::new(Mutex::new(None));
-        let task = own.clone();
-        let (runnable, handle) = Queue::new().spawn(poll_fn(move |_| {
-            let task: Address = task.lock().unwrap().take().expect("polled once");
-            // SAFETY: the task is running.
-            assert!(unsafe { abort(task.0) }.is_none());
-            Poll::<()>::Pending
-        }));
-        *own.lock().unwrap() = Some(Address(runnable.as_ptr()));
-        runnable.run();
-        assert!(is_cancelled(handle));
-    }
-
-    struct Address(NonNull<()>);
-
-    // SAFETY: it is used while its task runs.
-    unsafe impl Send for Address {}
 }
 
 /// The act of a schedule function inside `pending` or `ended`.

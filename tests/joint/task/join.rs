@@ -13,25 +13,6 @@ fn polling_a_handle_again_after_its_output_panics() {
 }
 
 #[test]
-fn a_joined_handle_keeps_the_memory_until_it_is_dropped() {
-    let queue = Queue::new();
-    for detach in [false, true] {
-        let mut handle = queue.start(async {});
-        queue.run();
-        assert!(poll(&mut handle).is_ready());
-        assert_eq!(queue.tasks(), 1);
-        assert!(handle.is_finished());
-        handle.abort();
-        assert_eq!(queue.len(), 0);
-        match detach {
-            true => handle.detach(),
-            false => drop(handle),
-        }
-        assert_eq!(queue.tasks(), 0);
-    }
-}
-
-#[test]
 fn the_future_is_gone_before_the_end_can_be_seen() {
     let queue = Queue::new();
     let dropped = Count::new();

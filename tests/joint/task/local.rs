@@ -106,14 +106,3 @@ fn its_last_waker_may_be_dropped_on_another_thread() {
     assert_eq!(queue.run(), 1);
     assert_eq!((dropped.get(), queue.tasks()), (1, 0));
 }
-
-#[test]
-fn a_handle_with_a_send_output_may_move_to_another_thread() {
-    let queue = Queue::new();
-    let own = Rc::new(7);
-    let (runnable, handle) = task::spawn_local(async move { *own }, queue.scheduler());
-    let joiner = thread::spawn(move || joint::block_on(handle));
-    runnable.run();
-    assert_eq!(joiner.join().unwrap(), 7);
-    assert_eq!(queue.tasks(), 0);
-}

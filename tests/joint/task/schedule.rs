@@ -90,24 +90,6 @@ fn a_copied_function_may_run_its_task_to_the_end_and_free_it() {
 }
 
 #[test]
-fn a_copied_function_may_take_schedule_info_and_metadata() {
-    static INBOX: Mutex<Vec<bool>> = Mutex::new(Vec::new());
-    let inbox = &INBOX;
-    let schedule = Copied(WithInfo(
-        move |runnable: Runnable<u32>, info: ScheduleInfo| {
-            assert_eq!(runnable.metadata(), &7);
-            inbox.lock().unwrap().push(info.woken_while_running);
-            runnable.run();
-        },
-    ));
-    let builder = Builder::new().metadata(7u32);
-    let (runnable, handle) = builder.spawn(|_| yield_now(), schedule);
-    runnable.schedule();
-    assert_eq!(*inbox.lock().unwrap(), [false, true]);
-    ready(handle);
-}
-
-#[test]
 fn a_stored_function_may_drop_its_runnable() {
     each_row(CALLS, |call| {
         let (futures, functions) = (Count::new(), Count::new());

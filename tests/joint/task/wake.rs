@@ -23,27 +23,6 @@ fn many_wakes_make_one_run() {
 }
 
 #[test]
-fn a_task_woken_while_it_runs_is_scheduled_once_more() {
-    let queue = Queue::new();
-    let mut polls = 0;
-    let handle = queue.start(poll_fn(move |cx| {
-        polls += 1;
-        if polls == 3 {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        cx.waker().clone().wake();
-        Poll::Pending
-    }));
-    assert!(queue.pop().unwrap().run());
-    assert_eq!(queue.len(), 1);
-    assert!(queue.pop().unwrap().run());
-    assert!(!queue.pop().unwrap().run());
-    assert_eq!(queue.len(), 0);
-    ready(handle);
-}
-
-#[test]
 fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
     let queue = Queue::new();
     let place = Arc::new(Mutex::new(None::<Waker>));

@@ -1,34 +1,7 @@
 //! Uses of a task from inside the code that it calls: its own poll and drop, its schedule function,
 //! and the waker of whoever waits for it.
 
-use crate::{
-    prelude::*,
-    support::{panics, poll_with},
-};
-
-#[test]
-fn a_handle_polled_by_the_task_that_it_joins_is_dropped_with_it() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let guard = Dropped(dropped.clone());
-    // The registered waker is the task's own: the task would hold itself for ever, but for the
-    // abort.
-    let place = with_its_handle(&queue, |own: Place| {
-        let mut guard = Some(guard);
-        poll_fn(move |cx| {
-            let mut handle = own.lock().unwrap().take().unwrap();
-            assert!(Pin::new(&mut handle).poll(cx).is_pending());
-            handle.abort();
-            drop(handle);
-            let _still_here = guard.as_mut().unwrap();
-            Poll::Pending
-        })
-    });
-    assert_eq!(queue.run(), 1);
-    assert_eq!(dropped.get(), 1);
-    drop(place);
-    assert_eq!(queue.tasks(), 0);
-}
+use crate::{prelude::*, support::poll_with};
 
 #[test]
 fn an_output_that_wakes_its_task_in_its_drop_schedules_nothing() {
@@ -119,27 +92,4 @@ fn a_waiter_that_drops_the_handle_when_it_is_woken() {
             assert_eq!(queue.tasks(), 0);
         }
     }
-}
-
-#[test]
-fn a_poll_that_runs_another_task_which_panics_is_not_disturbed() {
-    let queue = Queue::new();
-    let (other, joined) = joint::task::Builder::new().propagate_panic(false).spawn(
-        |()| async { panic!("in the other's poll") },
-        queue.scheduler(),
-    );
-    let mut other: Option<Runnable> = Some(other);
-    let future = poll_fn(move |_: &mut Context<'_>| {
-        let other = other.take().unwrap();
-        panics(|| other.run());
-        Poll::Ready(7)
-    });
-    let handle = queue.start(future);
-    queue.run();
-    assert_eq!(ready(handle), 7);
-    assert_eq!(
-        poll(&mut joined.fallible()),
-        Poll::<Option<()>>::Ready(None)
-    );
-    assert_eq!(queue.tasks(), 0);
 }

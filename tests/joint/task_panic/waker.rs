@@ -58,23 +58,6 @@ fn its_wake_leaves_the_output_to_be_taken() {
 }
 
 #[test]
-fn its_drop_when_another_is_registered() {
-    let queue = Queue::new();
-    let (waiter, runnable, mut handle) = awaited(&queue);
-    let wakes = Wakes::new();
-    waiter.panics_next(At::Drop);
-    panics(|| poll_with(&mut handle, &wakes.waker()));
-    assert_eq!((waiter.wakers(), wakes.wakers()), (0, 1));
-    let waker = runnable.waker();
-    runnable.run();
-    waker.wake();
-    queue.run();
-    assert_eq!(wakes.count(), 1);
-    assert_eq!(ready(handle), 7);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn its_drop_when_the_handle_goes() {
     type Way = fn(JoinHandle<u32>);
     let ways: [(&str, Way); 2] = [

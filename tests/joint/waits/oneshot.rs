@@ -346,15 +346,6 @@ fn a_sender_that_waits_is_woken_when_the_receiver_goes() {
     }
 }
 
-#[test]
-fn a_sender_that_has_not_waited_finds_the_receiver_gone() {
-    for go in GOES {
-        let (mut tx, rx) = channel();
-        go(rx);
-        joint::block_on(tx.closed());
-    }
-}
-
 /// It wakes nobody, and the channel does not keep it until the receiver goes.
 #[test]
 fn a_senders_waker_goes_with_the_sender() {

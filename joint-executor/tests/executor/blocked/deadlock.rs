@@ -109,13 +109,3 @@ fn a_wait_that_something_else_ends_goes_on() {
         assert!(thread.join().is_ok(), "a wait for {name}");
     }
 }
-
-#[test]
-fn a_wait_for_a_task_of_the_only_hosted_worker_panics() {
-    ends(|| {
-        let (executor, mut worker) = bound();
-        let waits = executor.spawn(async { block_on(spawn(async {})) });
-        worker.step(1, Waker::noop());
-        assert_deadlock(waits);
-    });
-}

@@ -90,33 +90,6 @@ fn on_workers(test: fn()) {
     }
 }
 
-/// Tasks that wait for a near timer, a far one and a descriptor are dropped with their executor,
-/// while the first may be firing on another worker.
-#[test]
-fn the_executor_is_dropped_with_tasks_that_wait() {
-    on_workers(|| {
-        let held = Rc::new(());
-        let local = LocalExecutor::new();
-        for duration in [MILLI, HOUR] {
-            let held = held.clone();
-            let sleeps = async move {
-                sleep(duration).await;
-                hold(held).await;
-            };
-            local.spawn(sleeps).detach();
-        }
-        let reads = held.clone();
-        let reads = async move {
-            datagram().await;
-            hold(reads).await;
-        };
-        local.spawn(reads).detach();
-        local.block_on(sleep(MILLI));
-        drop(local);
-        assert_eq!(Rc::strong_count(&held), 1);
-    });
-}
-
 /// The end of the executor reaches a wait that never sleeps.
 #[test]
 fn a_future_that_wakes_itself_waits_for_what_a_task_holds() {

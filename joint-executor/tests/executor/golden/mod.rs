@@ -3,7 +3,7 @@
 //! the machine's speed.
 #![cfg(all(feature = "io", not(miri)))]
 
-use std::collections::HashMap;
+use std::{collections::HashMap, process::Stdio};
 
 #[path = "../../common/program.rs"]
 mod program;
@@ -65,17 +65,6 @@ fn fizz_buzz_suspends_60_times_on_one_worker() {
     }
 }
 
-/// At a pace that no machine keeps for long. Without the interval on top of descriptors: there a
-/// tick may be told of before the room in a pipe, when both come at once.
-#[test]
-fn each_late_tick_saves_each_task_one_suspension() {
-    for variant in [VARIANTS[0], VARIANTS[2], VARIANTS[3]] {
-        for _ in 0..10 {
-            late_ticks("1", variant);
-        }
-    }
-}
-
 /// A tick found without a wait saves each of the three tasks one suspension, on any machine.
 fn late_ticks(period: &str, variant: &[&str]) -> u64 {
     let arguments = ["--workers", "1", "--period", period, "--count"];
@@ -129,79 +118,28 @@ fn every_message_is_echoed_on_any_number_of_workers() {
 
 #[test]
 fn bad_usage_is_one_line_and_status_2() {
-    let cases: [(&str, &[&str], &str); 12] = [
-        (
-            "fizz_buzz",
-            &["--workers"],
-            "missing argument for option '--workers'",
-        ),
-        ("fizz_buzz", &["--workers", "0"], "takes 1 to 1024, not 0"),
-        ("fizz_buzz", &["--workers=1025"], "not 1025"),
-        ("fizz_buzz", &["--workers="], "--workers takes"),
-        ("fizz_buzz", &["--period", "soon"], "not soon"),
-        ("fizz_buzz", &["--fast"], "invalid option '--fast'"),
-        (
-            "fizz_buzz",
-            &["--count=5"],
-            "for option '--count': \"5\" (see --help)",
-        ),
-        ("fizz_buzz", &["20"], "unexpected argument \"20\""),
+    let cases: [(&str, &[&str], &str); 5] = [
+        ("fizz_buzz", &["--workers"], "missing argument for option"),
+        ("fizz_buzz", &["--workers=1025"], "takes 1 to 1024, not 1025"),
+        ("fizz_buzz", &["--count=5"], "for option '--count': \"5\""),
         ("timers", &["-1"], "invalid option '-1'"),
-        (
-            "timers",
-            &["1000001"],
-            "TIMES takes 0 to 1000000, not 1000001",
-        ),
         ("timers", &["5", "6"], "unexpected argument \"6\""),
-        ("echo", &["--connections", "0"], "takes 1 to 10000, not 0"),
     ];
     for (name, arguments, what) in cases {
         assert_failed(&run(name, arguments), name, what);
     }
 }
 
-/// Each with what makes it end soon.
-#[cfg(unix)]
-const SHORT: [(&str, &[&str]); 3] = [
-    ("fizz_buzz", &["--period", "5"]),
-    ("timers", &["--period", "1", "1000"]),
-    ("echo", &["--connections", "2", "--messages", "2"]),
-];
-
-#[cfg(unix)]
-#[test]
-fn a_reader_that_has_gone_is_no_failure() {
-    for (name, arguments) in SHORT {
-        let pipe = crate::example::pipe_without_reader(name);
-        printed(&finish(example(name).args(arguments).stdout(pipe)));
-    }
-}
-
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_is_one_line_and_status_2() {
-    for (name, arguments) in SHORT {
-        let full = crate::example::full_disk();
-        let output = finish(example(name).args(arguments).stdout(full));
-        assert_failed(&output, name, "standard output: ");
-    }
-}
-
-/// The server and the clients run out of descriptors somewhere in between. Nobody hangs for that.
-#[cfg(unix)]
-#[test]
-fn too_few_descriptors_are_one_line_and_status_2() {
-    use std::process::{Command, Stdio};
-
-    for most in ["16", "17", "32", "33"] {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", "ulimit -n $0 && exec \"$@\"", most]);
-        let echo = example("echo");
-        shell.arg(echo.get_program()).args(echo.get_args());
-        shell.args(["--connections", "100"]).stdin(Stdio::null());
-        let output = finish(shell.stdout(Stdio::piped()));
-        assert_failed(&output, "echo", "os error 24");
-    }
+fn a_reader_that_has_gone_is_no_failure_and_a_full_disk_is_one() {
+    let timers = |stdout: Stdio| {
+        let arguments = ["--period", "1", "1000"];
+        finish(example("timers").args(arguments).stdout(stdout))
+    };
+    printed(&timers(crate::example::pipe_without_reader("timers")));
+    let full = timers(crate::example::full_disk());
+    assert_failed(&full, "timers", "standard output: ");
 }
 
 #[cfg(unix)]

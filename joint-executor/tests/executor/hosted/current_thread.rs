@@ -2,32 +2,6 @@
 
 use super::*;
 
-#[cfg(unix)]
-#[test]
-fn a_future_on_the_current_thread_borrows_and_waits() {
-    use joint_executor::{io::UnixStream, time};
-
-    let (executor, mut worker) = current_thread();
-    let (thread, seen) = (thread::current().id(), RefCell::new(Vec::new()));
-    let read = worker.block_on(async {
-        let (reader, writer) = UnixStream::pair().unwrap();
-        let writes = spawn_local(async move {
-            time::sleep(Duration::from_millis(1)).await;
-            writer.write_all(b"here").await.unwrap();
-            thread::current().id()
-        });
-        let anywhere = spawn(async { thread::current().id() });
-        let mut buffer = [0; 4];
-        reader.read_exact(&mut buffer).await.unwrap();
-        let threads = [writes.await, anywhere.await];
-        seen.borrow_mut().extend(threads);
-        buffer
-    });
-    assert_eq!(&read, b"here");
-    assert_eq!(seen.into_inner(), [thread; 2]);
-    assert_eq!(executor.metrics().workers.len(), 1);
-}
-
 #[test]
 fn tasks_run_on_in_the_next_call_on_the_current_thread() {
     let (executor, mut worker) = current_thread();

@@ -81,15 +81,6 @@ fn a_waker_is_woken_by_the_first_push_and_not_by_the_next_ones() {
 }
 
 #[test]
-fn a_waker_that_panics_harms_nobody() {
-    let (executor, mut worker) = bound();
-    worker.step(1, &waker_that(|| resume_unwind(Box::new("on purpose"))));
-    let task = executor.spawn(async { 1 });
-    exhaust(&mut worker);
-    assert_eq!(block_on(task), 1);
-}
-
-#[test]
 fn a_waker_whose_clone_panics_leaves_the_worker_asleep() {
     static TABLE: RawWakerVTable = RawWakerVTable::new(
         |_| resume_unwind(Box::new("on purpose")),
@@ -154,20 +145,6 @@ fn a_dropped_worker_ends_its_executor_and_cancels_every_task() {
 }
 
 #[test]
-fn workers_that_are_dropped_unused_drop_the_tasks() {
-    let (executor, workers) = hosted(3);
-    let held = Arc::new(());
-    for worker in 0..3 {
-        executor.spawn_detached(hold(held.clone()));
-        let pinned = executor.task().on_worker(worker);
-        pinned.spawn_detached(hold(held.clone()));
-    }
-    drop(workers);
-    assert_eq!(Arc::strong_count(&held), 1);
-    assert_eq!(executor.metrics().live(), 0);
-}
-
-#[test]
 fn the_drop_does_not_wait_and_the_next_step_ends() {
     let stopped = Arc::new(AtomicUsize::new(0));
     let on_stop = stopped.clone();
@@ -203,24 +180,6 @@ fn several_workers_of_one_thread_end_in_turn() {
     pinned.into_iter().for_each(assert_cancelled);
 }
 
-#[test]
-fn panics_of_tasks_and_entered_code_leave_the_worker_whole() {
-    let (executor, mut worker) = bound();
-    let task = executor.spawn(async { resume_unwind(Box::new("on purpose")) });
-    exhaust(&mut worker);
-    let ended: Result<(), _> = block_on(task.result());
-    assert!(matches!(ended, Err(JoinError::Panicked(_))));
-    let entered = || worker.enter(|| resume_unwind(Box::new("on purpose")));
-    assert!(catch_unwind(AssertUnwindSafe(entered)).is_err());
-    assert!(current_worker().is_none());
-    let task = worker.enter(|| {
-        assert_eq!(current_worker(), Some(0));
-        spawn(async { 1 })
-    });
-    exhaust(&mut worker);
-    assert_eq!(block_on(task), 1);
-}
-
 /// Also of another executor: a timer that is reset belongs to whoever resets it.
 #[test]
 fn entered_code_blocks_on_a_timer_and_on_a_task_that_it_runs() {
@@ -229,19 +188,6 @@ fn entered_code_blocks_on_a_timer_and_on_a_task_that_it_runs() {
     worker.enter(wait);
     executor.spawn(async move { wait() }).detach();
     worker.enter(|| worker.take_injected(|task| assert!(worker.run_task(task).is_none())));
-}
-
-#[test]
-fn a_step_takes_over_the_tasks_of_a_worker_that_is_not_stepped() {
-    let (executor, mut workers) = all_bound(2);
-    let tasks = workers[0].enter(|| {
-        let spawn = |_| spawn(async { current_worker() });
-        (0..8).map(spawn).collect::<Vec<_>>()
-    });
-    assert_eq!(exhaust(&mut workers[1]), Step::Idle);
-    let ran_by: Vec<_> = tasks.into_iter().map(block_on).collect();
-    assert_eq!(ran_by, [Some(1); 8]);
-    assert!(executor.metrics().workers[1].steals > 0);
 }
 
 #[test]

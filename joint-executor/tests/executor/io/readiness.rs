@@ -10,45 +10,6 @@ use futures_lite::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use crate::io::support::{on_workers, poll_once, streams};
 use crate::prelude::*;
 
-const CHUNKS: usize = 256;
-
-/// Something else each time.
-fn chunk(n: usize) -> Vec<u8> {
-    (0..4096).map(|at| (at * 7 + n * 13) as u8).collect()
-}
-
-async fn send_all(stream: &AsyncFd<UnixStream>) {
-    for n in 0..CHUNKS {
-        stream.write_all(&chunk(n)).await.unwrap();
-    }
-}
-
-async fn receive_all(stream: &AsyncFd<UnixStream>) {
-    let mut buffer = vec![0; 4096];
-    for n in 0..CHUNKS {
-        stream.read_exact(&mut buffer).await.unwrap();
-        assert!(buffer == chunk(n), "chunk {n}");
-    }
-}
-
-#[test]
-fn both_directions_are_awaited_at_once_by_different_tasks() {
-    on_workers(|| async {
-        let (one, other) = streams();
-        let (one, other) = (Arc::new(one), Arc::new(other));
-        let tasks = [&one, &other].map(|stream| {
-            let (sends, receives) = (stream.clone(), stream.clone());
-            let sender = spawn(async move { send_all(&sends).await });
-            let receiver = spawn(async move { receive_all(&receives).await });
-            (sender, receiver)
-        });
-        for (sender, receiver) in tasks {
-            sender.await;
-            receiver.await;
-        }
-    });
-}
-
 /// No worker ever waits in the driver.
 #[test]
 fn a_descriptor_is_served_while_every_worker_is_busy() {

@@ -84,15 +84,6 @@ fn bytes_are_moved_without_a_trait() {
     });
 }
 
-#[test]
-fn without_its_executor_a_read_that_has_to_wait_fails() {
-    let executor = executor(1);
-    let (one, _other) = executor.block_on(connected()).unwrap();
-    drop(executor);
-    let error = block_on(one.read(&mut [0])).unwrap_err();
-    assert_contains(error, "executor");
-}
-
 /// How many times in one poll an operation can be waited for and tried, at most 1,000.
 async fn times(wait_and_try: impl Fn(&mut Context<'_>) -> bool) -> usize {
     yield_now().await;

@@ -7,8 +7,6 @@ use std::{
 
 use futures_lite::{AsyncReadExt, AsyncWriteExt, future};
 use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
-#[cfg(target_os = "linux")]
-use socket2::SockRef;
 
 use super::support::{
     bytes, connected, end_while_waiting, everywhere, read_all, suspends_and_ends, waits,
@@ -168,27 +166,6 @@ fn sockets_convert_to_std_and_back() {
             let one = joint_executor::io::UnixStream::try_from(one.into_std()?)?;
             end_while_waiting(one, other).await?;
         }
-        Ok(())
-    });
-}
-
-/// A read stops short at an urgent byte, though more has come.
-#[test]
-#[cfg(target_os = "linux")]
-fn bytes_behind_an_urgent_one_are_read() {
-    everywhere(async || {
-        let (one, other) = connected().await?;
-        let mut buffer = [0; 64];
-        {
-            let mut read = pin!(one.read(&mut buffer));
-            waits(&mut read).await;
-            other.write_all(b"before").await?;
-            SockRef::from(other.get_ref()).send_out_of_band(b"!")?;
-            other.write_all(b"behind").await?;
-            assert_eq!(read.await?, 6);
-        }
-        assert_eq!(one.read(&mut buffer).await?, 6);
-        assert_eq!(&buffer[..6], b"behind");
         Ok(())
     });
 }

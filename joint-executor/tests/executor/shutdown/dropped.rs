@@ -47,18 +47,6 @@ fn queued_tasks_are_dropped_without_being_run() {
 }
 
 #[test]
-fn tasks_that_wait_are_dropped_if_another_executors_task_ends_theirs() {
-    let (guards, executor) = (Guards::default(), executor(2));
-    let handles: Vec<_> = (0..1_000).map(|_| executor.spawn(never(&guards))).collect();
-    (0..1_000).for_each(|_| executor.spawn_detached(never(&guards)));
-    wait_for_polls(&executor, 2_000);
-    block_on(self::executor(1).spawn(async move { drop(executor) }));
-    guards.assert_all_dropped(2_000);
-    assert!(handles.iter().all(JoinHandle::is_finished));
-    handles.into_iter().for_each(assert_cancelled);
-}
-
-#[test]
 fn futures_whose_drops_spawn_wake_each_other_or_panic() {
     type OnEnd = Box<dyn FnMut() + Send>;
     let wakers = Arc::<Mutex<Vec<Waker>>>::default();

@@ -1,28 +1,6 @@
 //! Futures whose drop waits, at the end of an executor.
 
-use super::support::GUARD;
 use crate::prelude::*;
-
-#[test]
-fn a_drop_may_wait_for_a_task_that_was_spawned_after_its_own() {
-    let (executor, worker) = bound();
-    worker.close();
-    let (later, awaited) = mpsc::channel::<JoinHandle<()>>();
-    let (tell, told) = mpsc::channel();
-    let waits = OnDrop(move || {
-        let later = awaited.recv().unwrap();
-        tell.send(block_on_timeout(later.result(), GUARD)).unwrap();
-    });
-    let first = executor.spawn(async move { drop(waits) });
-    later.send(executor.spawn(async {})).unwrap();
-    worker.end();
-    let ended = told.recv().unwrap();
-    assert!(
-        matches!(ended, Some(Err(JoinError::Cancelled(_)))),
-        "the other task is not dropped: {ended:?}"
-    );
-    assert!(first.is_finished());
-}
 
 #[test]
 fn a_chain_of_drops_that_are_too_late_needs_no_stack() {

@@ -54,55 +54,6 @@ fn while_the_waker_of_a_timer_or_descriptor_runs_others_run() {
     }
 }
 
-/// Polls a future once, for a stranger, who comes before the task that waits for the same.
-async fn poll_for<F: Future>(mut future: Pin<&mut F>, waker: &Waker) {
-    poll_fn(|_| {
-        assert!(poll_with(&mut future, waker).is_pending());
-        Poll::Ready(())
-    })
-    .await;
-}
-
-#[test]
-fn a_task_that_waits_for_the_same_descriptor_runs() {
-    let quiet = quiet(2);
-    let (stranger, watched) = stranger();
-    let (waker, release) = (stranger.waker(), watched.release());
-    let (socket, send) = socket();
-    let task = quiet.executor.spawn(async move {
-        let socket = AsyncFd::new(socket).unwrap();
-        let read = || Box::pin(socket.read_with(|socket| socket.recv(&mut [0; 8])));
-        let mut strangers = read();
-        poll_for(strangers.as_mut(), &waker).await;
-        assert_eq!(read().await.unwrap(), 1);
-        let _ = release.send(());
-    });
-    quiet.settle_all();
-    send();
-    watched.begun();
-    watched.assert_released();
-    block_on(task);
-}
-
-#[test]
-fn other_timers_fire_while_a_task_whose_timer_was_due_runs() {
-    let quiet = quiet(2);
-    let (stranger, watched) = stranger();
-    let release = watched.release();
-    let long = quiet.executor.spawn(async move {
-        sleep(3 * SETTLE).await;
-        stranger.call();
-    });
-    let later = quiet.executor.spawn(async move {
-        sleep(5 * SETTLE).await;
-        let _ = release.send(());
-    });
-    watched.begun();
-    watched.assert_released();
-    block_on(long);
-    block_on(later);
-}
-
 #[test]
 fn a_descriptor_wakes_after_an_earlier_wakers_drop_panicked() {
     let quiet = quiet(1);

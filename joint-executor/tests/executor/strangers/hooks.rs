@@ -117,28 +117,6 @@ fn after_poll_may_wait_for_the_waiter_of_the_ended_task() {
     block_on(waiter);
 }
 
-/// Also for a task from outside: the thief does not count as a worker that searches.
-#[test]
-fn on_steal_may_wait_for_what_was_stolen() {
-    const TASKS: usize = 8;
-    let (stranger, watched) = stranger();
-    let quiet = Quiet::new(3, |builder| builder.on_steal(move |_| stranger.call()));
-    quiet.settle_all();
-    let left = Arc::new(AtomicUsize::new(TASKS));
-    let (spawned, (end, ended)) = (left.clone(), mpsc::channel::<()>());
-    let blocks = quiet.executor.spawn(async move {
-        for _ in 0..TASKS {
-            let left = spawned.clone();
-            spawn_detached(async move { _ = left.fetch_sub(1, Relaxed) });
-        }
-        ended.recv().unwrap();
-    });
-    wait_until(|| left.load(Relaxed) == 0);
-    watched.assert_others_run(&quiet.executor);
-    end.send(()).unwrap();
-    block_on(blocks);
-}
-
 #[test]
 fn on_timer_may_wait_for_its_timer() {
     let (stranger, watched) = stranger();

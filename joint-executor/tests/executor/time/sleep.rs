@@ -85,20 +85,6 @@ fn a_sleep_beyond_the_clocks_range_never_ends() {
 }
 
 #[test]
-fn the_waker_of_the_last_poll_is_woken() {
-    ends(|| {
-        let (wakes, waker) = counting();
-        let mut slept = sleep(MILLI);
-        let _ = poll_with(&mut slept, &waker);
-        block_on(&mut slept);
-        // The thread's waker was woken, unless the time had come by the first poll.
-        assert!(wakes.count() <= 1);
-        assert_eq!(wakes.wakers(), 1);
-        assert!(slept.is_elapsed());
-    });
-}
-
-#[test]
 fn a_sleep_can_be_reset_after_it_has_ended() {
     ends(|| {
         let begin = Instant::now();

@@ -32,20 +32,6 @@ fn the_timer_is_disarmed_when_the_operation_is_ready() {
 }
 
 #[test]
-fn a_timeout_gives_up_a_late_operation() {
-    ends(|| {
-        for executor in [executor(1), executor(2)] {
-            let begin = Instant::now();
-            let late = block_on(executor.spawn(timeout(2 * MILLI, pending::<()>())));
-            assert!(late.is_err() && begin.elapsed() >= 2 * MILLI);
-        }
-        let end = Instant::now() + MILLI;
-        assert!(block_on(timeout_at(end, sleep(HOUR))).is_err());
-        assert!(Instant::now() >= end);
-    });
-}
-
-#[test]
 fn a_ready_operation_wins_over_an_expired_timeout() {
     ends(|| {
         assert_eq!(block_on(timeout(Duration::ZERO, ready(1))), Ok(1));

@@ -1,7 +1,7 @@
 //! `Timer`, and `interval` and `interval_at`. What each choice for missed ticks gives is tested
 //! beside it, without a clock.
 
-use joint_executor::time::{MissedTicks, interval};
+use joint_executor::time::interval;
 
 use super::past;
 use crate::prelude::*;
@@ -98,27 +98,6 @@ fn arm_at_fires_once_at_the_given_instant() {
     });
 }
 
-/// Each tick is due a period after the other, and never taken before.
-async fn ticks() {
-    let start = Instant::now() + 3 * MILLI;
-    let mut interval = interval_at(start, 2 * MILLI);
-    for tick in 0..10 {
-        let due = interval.tick().await;
-        assert_eq!(due, start + tick * 2 * MILLI);
-        assert!(Instant::now() >= due);
-    }
-}
-
-#[test]
-fn ticks_come_a_period_apart() {
-    ends(|| {
-        block_on(ticks());
-        let executor = executor(1);
-        let tasks = [(); 10].map(|()| executor.spawn(ticks()));
-        tasks.into_iter().for_each(block_on);
-    });
-}
-
 /// One poll that is to take a tick.
 fn take(interval: &mut Interval) -> Instant {
     let (wakes, waker) = counting();
@@ -181,40 +160,6 @@ fn a_reset_says_when_the_next_tick_is_due() {
     let mut ticks = interval(HOUR);
     assert!(block_on(ticks.next()).is_some());
     assert_waits(&mut ticks);
-}
-
-/// An interval that is late, with a long time until its next tick.
-fn late(missed: MissedTicks) -> Option<(Instant, Interval)> {
-    let now = Instant::now();
-    let start = now.checked_sub(5 * HOUR / 2)?;
-    Some((start, interval_at(start, HOUR).missed_ticks(missed)))
-}
-
-#[test]
-fn burst_delivers_every_missed_tick() {
-    let Some((start, mut interval)) = late(MissedTicks::Burst) else {
-        return;
-    };
-    let due = [(); 3].map(|()| take(&mut interval));
-    assert_eq!(due, [start, start + HOUR, start + 2 * HOUR]);
-    assert_waits(&mut interval);
-}
-
-#[test]
-fn an_interval_in_the_past_skips_to_its_next_multiple() {
-    ends(|| {
-        let Some(start) = Instant::now().checked_sub(1001 * MILLI) else {
-            return;
-        };
-        let period = 10 * MILLI;
-        let mut skips = interval_at(start, period).missed_ticks(MissedTicks::Skip);
-        block_on(async {
-            for _ in 0..3 {
-                let due = skips.tick().await;
-                assert_eq!((due - start).as_nanos() % period.as_nanos(), 0);
-            }
-        });
-    });
 }
 
 #[test]

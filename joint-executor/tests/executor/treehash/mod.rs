@@ -9,7 +9,7 @@ use std::{ffi::OsStr, process::Output};
 
 use self::scratch::{Scratch, assorted, content};
 use crate::{
-    example::{assert_failed, example, text},
+    example::{example, text},
     prelude::*,
 };
 
@@ -103,24 +103,6 @@ fn hex(digest: [u8; 32]) -> String {
 }
 
 #[test]
-fn bad_usage_is_one_line_and_status_2() {
-    let tree = Scratch::new();
-    let missing = tree.path("missing").into_os_string().into_string().unwrap();
-    let cases: [(&[&str], &str); 7] = [
-        (&[], "no PATH"),
-        (&["--"], "no PATH"),
-        (&[".", "--workers"], "missing argument"),
-        (&["--fast", "."], "invalid option '--fast'"),
-        (&[".", "."], "unexpected argument \".\""),
-        (&[&missing], &missing),
-        (&[""], "treehash: "),
-    ];
-    for (arguments, what) in cases {
-        assert_failed(&treehash(arguments), "treehash", what);
-    }
-}
-
-#[test]
 fn the_digest_equals_the_reference_for_any_number_of_workers() {
     // Elsewhere no path may be longer than 1024 bytes.
     let depth = if cfg!(target_os = "linux") { 600 } else { 400 };
@@ -161,32 +143,5 @@ fn a_files_digest_is_the_standard_one_around_every_boundary() {
         let content = content(size);
         let digest = digest(&tree.file("file", &content));
         assert_eq!(digest, blake3::hash(&content).to_string(), "{size} bytes");
-    }
-}
-
-#[test]
-fn the_report_counts_every_entry_once() {
-    let tree = Scratch::new();
-    tree.directory("a/b");
-    tree.directory("c");
-    tree.file("a/one", "1");
-    tree.file("a/b/many", content(2 * MIB));
-    let report = report(&tree.0, 2);
-    let counts = [
-        "directories",
-        "files",
-        "links",
-        "other",
-        "unreadable",
-        "bytes",
-    ];
-    let expected = [4, 2, 0, 0, 0, 2 * MIB as u64 + 1];
-    assert_eq!(numbers(&report, counts), expected);
-    // One for each entry and for each half of the larger file.
-    assert_eq!(numbers(&report, ["tasks"]), [6 + 2]);
-    numbers(&report, ["steals"]);
-    for (key, unit) in [("elapsed", " s"), ("throughput", " MiB/s")] {
-        let value = report[key].strip_suffix(unit).expect("the unit");
-        assert!(value.parse::<f64>().expect("a number") >= 0.0);
     }
 }

@@ -44,20 +44,3 @@ fn an_unreadable_entry_is_reported_and_the_rest_is_hashed() {
     assert_eq!(text(&output.stderr), expected);
     assert_eq!(parse(&output)["digest"], hex(ZEROS));
 }
-
-/// Only large files have tasks that come back to them: none may hold on to one open file each.
-#[test]
-fn many_large_files_need_few_descriptors() {
-    let tree = Scratch::new();
-    for number in 0..200 {
-        let file = File::create(tree.path(number.to_string())).expect("file");
-        file.set_len(MIB as u64 + 1 + number).expect("sparse");
-    }
-    let treehash = example("treehash");
-    let mut shell = Command::new("sh");
-    shell.args(["-c", "ulimit -n 32 && exec \"$@\"", "sh"]);
-    shell.arg(treehash.get_program()).args(treehash.get_args());
-    let output = run(shell.args(["--workers", "7"]).arg(&tree.0));
-    assert_eq!(text(&output.stderr), "");
-    assert_eq!(parse(&output)["digest"], plain_digest(&tree.0));
-}
