@@ -293,7 +293,9 @@ pub(crate) fn hang() -> ! {
     let (open, things) = (world.open.lock().unwrap(), world.things.lock().unwrap());
     let left = things.iter().filter(|thing| thing.dropped == 0);
     let left: Vec<_> = left.map(|thing| &thing.path).collect();
-    fail(&format!("hang: open are {open:?}, not dropped are {left:?}"))
+    fail(&format!(
+        "hang: open are {open:?}, not dropped are {left:?}"
+    ))
 }
 
 /// Ends the process, whatever the code around may catch.

@@ -120,7 +120,11 @@ fn every_message_is_echoed_on_any_number_of_workers() {
 fn bad_usage_is_one_line_and_status_2() {
     let cases: [(&str, &[&str], &str); 5] = [
         ("fizz_buzz", &["--workers"], "missing argument for option"),
-        ("fizz_buzz", &["--workers=1025"], "takes 1 to 1024, not 1025"),
+        (
+            "fizz_buzz",
+            &["--workers=1025"],
+            "takes 1 to 1024, not 1025",
+        ),
         ("fizz_buzz", &["--count=5"], "for option '--count': \"5\""),
         ("timers", &["-1"], "invalid option '-1'"),
         ("timers", &["5", "6"], "unexpected argument \"6\""),

@@ -2,7 +2,7 @@
 
 use std::thread::JoinHandle;
 
-use super::support::{GUARD, SETTLE, Stranger, Watched, stranger};
+use super::support::{SETTLE, Stranger, Watched, stranger};
 use crate::prelude::*;
 
 /// Two workers. The second one is run by a thread, or by whoever takes it.
@@ -10,15 +10,6 @@ fn two() -> (Executor, HostedWorker, HostedWorker) {
     let (executor, mut workers) = hosted(2);
     let last = workers.remove(1);
     (executor, workers.remove(0), last)
-}
-
-/// Runs a worker whose owner steps it only after it was woken.
-fn drive(worker: HostedWorker) {
-    let mut worker = worker.bind();
-    let parker = Parker::new();
-    while exhaust_with(&mut worker, parker.waker()) != Step::Ended {
-        park_until(None, || parker.take_wake());
-    }
 }
 
 /// Polls a timer on this worker, for a stranger. Calls `f` while the timer is alive.
@@ -71,75 +62,6 @@ fn while_a_waker_runs_inside_wait_others_run() {
     for thread in [waits, runs] {
         thread.join().unwrap();
     }
-}
-
-#[test]
-fn while_a_waker_runs_inside_a_step_others_run() {
-    let (executor, steps, driven) = two();
-    let (stranger, watched) = stranger();
-    let driven = thread::spawn(|| drive(driven));
-    let steps = thread::spawn(move || {
-        let mut worker = steps.bind();
-        let parker = Parker::new();
-        let deadline = Instant::now() + 3 * SETTLE;
-        with_timer(&mut worker, &stranger, deadline, |worker| {
-            loop {
-                match exhaust_with(worker, parker.waker()) {
-                    Step::Ended => break,
-                    Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
-                    _ => _ = park_until(None, || parker.take_wake()),
-                }
-            }
-        });
-    });
-    watched.begun();
-    assert_a_task_runs(executor, &watched, [steps, driven]);
-}
-
-#[test]
-fn while_the_waker_of_a_step_is_dropped_others_run() {
-    let (executor, steps, driven) = two();
-    let (stranger, watched) = stranger();
-    let driven = thread::spawn(|| drive(driven));
-    let steps = thread::spawn(move || {
-        let mut worker = steps.bind();
-        let calls = OnDrop(move || stranger.call());
-        let step = exhaust_with(&mut worker, &waker_that(move || drop(calls)));
-        assert_eq!(step, Step::Idle);
-        // The other worker is asleep by now, most times.
-        thread::sleep(SETTLE);
-        while exhaust_with(&mut worker, Waker::noop()) != Step::Ended {
-            thread::yield_now();
-        }
-    });
-    watched.begun();
-    assert_a_task_runs(executor, &watched, [steps, driven]);
-}
-
-#[test]
-fn a_worker_whose_owner_does_not_step_it_leaves_tasks_to_others() {
-    let rests = Arc::new(AtomicBool::new(false));
-    let builder = Executor::builder().workers(2).on_park({
-        let rests = rests.clone();
-        move |_| rests.store(true, Relaxed)
-    });
-    let (executor, mut workers) = builder.build_hosted().unwrap();
-    let (runs, idle) = (workers.remove(0), workers.remove(0));
-    let runs = thread::spawn(|| runs.run());
-    wait_until(|| rests.load(Relaxed));
-    thread::sleep(SETTLE);
-    let mut idle = idle.bind();
-    assert_eq!(exhaust_with(&mut idle, Waker::noop()), Step::Idle);
-    // One of them wakes the idle worker, whose owner steps it at the next frame only.
-    let (tell, told) = mpsc::channel();
-    for _ in 0..4 {
-        let tell = tell.clone();
-        executor.spawn(async move { _ = tell.send(()) }).detach();
-        let ran = told.recv_timeout(GUARD);
-        assert!(ran.is_ok(), "the other worker sleeps");
-    }
-    drop((executor, idle));
-    runs.join().unwrap();
 }
 
 #[test]
