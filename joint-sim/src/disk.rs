@@ -1,10 +1,28 @@
 //! [`Disk`]: the files of a machine, and what of them survives when its power is cut.
 //!
-//! A file has the bytes that programs read, and those that are on the disk. What lies between is a
-//! list of changes, in the order in which they were made. The names of files are kept likewise.
+//! # The model
+//! It is a file system with a journal, as ext4 with `data=ordered` or XFS, whose blocks have the
+//! size of a sector. A power cut shows what such a file system can show:
+//!
+//! * **Names** are in the journal, in the order in which they changed. At a power cut the first few
+//!   changes are on the disk, wherever the files are. The sync of a folder writes the journal up to
+//!   the last change in that folder. The sync of a file writes no names: those of ext4 do, and
+//!   POSIX does not promise it.
+//! * **Lengths** that were set are in the journal, too: those of one file keep their order. Between
+//!   files, and between a file and the names, there is no order, because Btrfs keeps none.
+//! * **Bytes** are in memory, and each sector is written by itself. So the sectors of a file are in
+//!   any order, but each of them is as it was at one time: a later write to a sector never gets to
+//!   the disk without an earlier one. A write makes the file longer once it gets there.
+//! * A file that is cut off gives up its sectors, and new ones are written in other places. Until
+//!   the new length is in the journal, the old sectors are the file. So what is written behind the
+//!   new length never appears in a file that still has its old length. The same holds for what is
+//!   written behind the end of a file that is being made longer.
+//! * A sync that fails has written some sectors and forgets the others, while lengths stay in the
+//!   journal.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
+    io::{self, ErrorKind},
     iter, mem,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,6 +32,9 @@ use super::chance::{About, Chance};
 
 /// What a disk writes as a whole or not at all, in bytes.
 const SECTOR: u64 = 512;
+
+/// The length of the longest file, that of ext4.
+const LONGEST: u64 = (1 << 44) - (1 << 12);
 
 type Names = BTreeMap<PathBuf, Arc<Inode>>;
 
@@ -70,14 +91,11 @@ impl Disk {
         self.changes.push(Renaming(names));
     }
 
-    /// Writes the names of a folder to the disk.
+    /// Writes the names of a folder to the disk, and all that changed before them.
     pub(super) fn sync(&mut self, folder: &Path) {
-        for change in mem::take(&mut self.changes) {
-            match change.is_in(folder) {
-                true => change.apply(&mut self.kept),
-                false => self.changes.push(change),
-            }
-        }
+        let last = self.changes.iter().rposition(|one| one.is_in(folder));
+        let written = self.changes.drain(..last.map_or(0, |last| last + 1));
+        written.for_each(|change| change.apply(&mut self.kept));
     }
 
     /// Loses a part of what is not on the disk. Returns whether that was anything.
@@ -110,101 +128,198 @@ impl Inode {
     }
 }
 
+/// The bytes of a file. A sector that was never written is not kept, and reads as 0.
+#[derive(Clone, Default, PartialEq)]
+struct Bytes {
+    length: u64,
+    sectors: BTreeMap<u64, [u8; SECTOR as usize]>,
+}
+
+impl Bytes {
+    /// Reads what there is from an offset on. Returns how much that is.
+    fn read(&self, at: u64, buffer: &mut [u8]) -> usize {
+        let left = self.length.saturating_sub(at);
+        let count = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        let mut rest = &mut buffer[..count];
+        for (at, length) in sectors(at, count) {
+            let (part, behind) = rest.split_at_mut(length);
+            let from = (at % SECTOR) as usize;
+            match self.sectors.get(&(at / SECTOR)) {
+                Some(sector) => part.copy_from_slice(&sector[from..from + length]),
+                None => part.fill(0),
+            }
+            rest = behind;
+        }
+        count
+    }
+
+    fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Length(length) => self.set_len(*length),
+            Change::Write(at, bytes) => {
+                let mut rest = &bytes[..];
+                for (at, length) in sectors(*at, bytes.len()) {
+                    let (part, behind) = rest.split_at(length);
+                    let from = (at % SECTOR) as usize;
+                    let sector = self.sectors.entry(at / SECTOR);
+                    let sector = sector.or_insert([0; SECTOR as usize]);
+                    sector[from..from + length].copy_from_slice(part);
+                    rest = behind;
+                }
+                self.length = self.length.max(at + bytes.len() as u64);
+            }
+        }
+    }
+
+    fn set_len(&mut self, length: u64) {
+        self.length = length;
+        drop(self.sectors.split_off(&length.div_ceil(SECTOR)));
+        if let Some(last) = self.sectors.get_mut(&(length / SECTOR)) {
+            last[(length % SECTOR) as usize..].fill(0);
+        }
+    }
+}
+
+/// Divides bytes into what lies in each sector: the offsets and the lengths.
+fn sectors(mut at: u64, count: usize) -> impl Iterator<Item = (u64, usize)> {
+    let mut left = count as u64;
+    iter::from_fn(move || {
+        let length = (SECTOR - at % SECTOR).min(left);
+        let part = (length > 0).then_some((at, length as usize));
+        (at, left) = (at + length, left - length);
+        part
+    })
+}
+
+/// Returns an error if a file cannot have bytes there, as the system calls do.
+pub(super) fn check(at: u64, count: usize) -> io::Result<()> {
+    let end = at.checked_add(count as u64);
+    match end.is_some_and(|end| i64::try_from(end).is_ok()) {
+        true => Ok(()),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Content {
-    pub(super) bytes: Vec<u8>,
+    bytes: Bytes,
     /// The bytes that are on the disk.
-    kept: Vec<u8>,
+    kept: Bytes,
     /// What leads from those to these.
     changes: Vec<Change>,
 }
 
-#[derive(Clone)]
 enum Change {
     Write(u64, Vec<u8>),
     Length(u64),
 }
 
 impl Change {
-    fn apply(&self, to: &mut Vec<u8>) {
-        match self {
-            Self::Length(length) => to.resize(*length as usize, 0),
-            Self::Write(at, bytes) => {
-                let (start, end) = (*at as usize, *at as usize + bytes.len());
-                if to.len() < end {
-                    to.resize(end, 0);
-                }
-                to[start..end].copy_from_slice(bytes);
-            }
-        }
-    }
-
     /// Divides a write into what lies in each sector.
-    fn parts(&self) -> Vec<Self> {
-        let Self::Write(at, bytes) = self else {
-            return Vec::from([self.clone()]);
+    fn parts(self) -> Vec<Self> {
+        let Self::Write(start, bytes) = &self else {
+            return Vec::from([self]);
         };
-        let (mut at, mut rest) = (*at, &bytes[..]);
-        let part = iter::from_fn(|| {
-            let length = (SECTOR - at % SECTOR).min(rest.len() as u64);
-            let (part, behind) = rest.split_at(length as usize);
-            let part = (length > 0).then(|| Self::Write(at, part.to_vec()));
-            (at, rest) = (at + length, behind);
-            part
-        });
-        part.collect()
+        let part = |(at, length): (u64, usize)| {
+            let from = (at - start) as usize;
+            Self::Write(at, bytes[from..from + length].to_vec())
+        };
+        sectors(*start, bytes.len()).map(part).collect()
     }
 }
 
 impl Content {
-    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) {
-        self.change(Change::Write(at, bytes.to_vec()));
+    pub(super) fn length(&self) -> u64 {
+        self.bytes.length
     }
 
-    pub(super) fn set_len(&mut self, length: u64) {
+    pub(super) fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        check(at, buffer.len())?;
+        Ok(self.bytes.read(at, buffer))
+    }
+
+    /// Writes bytes, of which there are some, as far as the file can have them.
+    pub(super) fn write(&mut self, at: u64, bytes: &[u8]) -> io::Result<usize> {
+        let room = LONGEST.saturating_sub(at);
+        if room == 0 {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        let count = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
+        self.change(Change::Write(at, bytes[..count].to_vec()));
+        Ok(count)
+    }
+
+    pub(super) fn set_len(&mut self, length: u64) -> io::Result<()> {
+        check(length, 0)?;
+        if length > LONGEST {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
         self.change(Change::Length(length));
+        Ok(())
     }
 
     fn change(&mut self, change: Change) {
-        change.apply(&mut self.bytes);
+        self.bytes.apply(&change);
         self.changes.push(change);
     }
 
     pub(super) fn sync(&mut self) {
         let changes = self.changes.drain(..);
-        changes.for_each(|change| change.apply(&mut self.kept));
+        changes.for_each(|change| self.kept.apply(&change));
     }
 
     /// Decides which changes get to the disk, after a sync that has failed. Programs see them as
-    /// before, and the next sync does not write them again.
+    /// before, and the next sync does not write them again, but for the lengths.
     pub(super) fn fail_to_sync(&mut self, chance: &mut Chance) {
-        let parts: Vec<_> = self.changes.drain(..).flat_map(|one| one.parts()).collect();
-        for part in Self::remaining(parts, chance) {
-            part.apply(&mut self.kept);
+        let changes = mem::take(&mut self.changes);
+        let parts: Vec<_> = changes.into_iter().flat_map(Change::parts).collect();
+        let arrives = arrives(parts.len(), chance);
+        // The sectors that an earlier change has not got to, and those from this one on.
+        let (mut stale, mut all_from) = (BTreeSet::new(), u64::MAX);
+        for (part, arrives) in parts.into_iter().zip(arrives) {
+            match &part {
+                Change::Length(length) if arrives && self.changes.is_empty() => {
+                    drop(stale.split_off(&length.div_ceil(SECTOR)));
+                    self.kept.apply(&part);
+                }
+                Change::Length(length) => {
+                    all_from = all_from.min(self.kept.length.min(*length) / SECTOR);
+                    self.changes.push(part);
+                }
+                Change::Write(at, _) => {
+                    let sector = at / SECTOR;
+                    match arrives && sector < all_from && !stale.contains(&sector) {
+                        true => self.kept.apply(&part),
+                        false => _ = stale.insert(sector),
+                    }
+                }
+            }
         }
     }
 
     /// Loses a part of what is not on the disk. Returns whether that was anything.
     fn lose(&mut self, chance: &mut Chance) -> bool {
         self.fail_to_sync(chance);
+        self.changes.clear();
         let has_lost = self.bytes != self.kept;
         self.bytes.clone_from(&self.kept);
         has_lost
     }
+}
 
-    /// Decides which parts get to the disk: all, those up to one, or any of them.
-    fn remaining(mut parts: Vec<Change>, chance: &mut Chance) -> Vec<Change> {
-        if parts.is_empty() {
-            return parts;
-        }
-        match chance.below(About::Disk, 3) {
-            0 => {}
-            1 => {
-                let lost = 1 + chance.below(About::Disk, parts.len());
-                parts.truncate(parts.len() - lost);
-            }
-            _ => parts.retain(|_| chance.below(About::Disk, 2) == 0),
-        }
-        parts
+/// Decides which of so many parts get to the disk: all, those up to one, or any of them.
+fn arrives(parts: usize, chance: &mut Chance) -> Vec<bool> {
+    let mut arrives = vec![true; parts];
+    if parts == 0 {
+        return arrives;
     }
+    match chance.below(About::Disk, 3) {
+        0 => {}
+        1 => {
+            let lost = 1 + chance.below(About::Disk, parts);
+            arrives[parts - lost..].fill(false);
+        }
+        _ => arrives.fill_with(|| chance.below(About::Disk, 2) == 0),
+    }
+    arrives
 }

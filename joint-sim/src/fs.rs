@@ -38,11 +38,16 @@
 //!   ([`Host::cut_power`](super::Host::cut_power)). Of what was written after that, any part may
 //!   survive: nothing, some of the writes, some sectors of 512 bytes of a write, a length without
 //!   the bytes, which then are 0.
+//! * A sector that was written several times is as it was after one of these writes. A file that
+//!   was cut off and written again has its old length and nothing of what was written behind the
+//!   new one, or is cut off.
 //! * That a file exists, was renamed or was removed survives once its folder was
-//!   [synced](sync_dir), whether the file was or not. Before that, the first few of these changes
-//!   survive, in the order in which they were made. A rename happens as a whole or not at all.
+//!   [synced](sync_dir), whether the file was or not. Of all folders together, the first few of
+//!   these changes survive, in the order in which they were made, and at least those up to the last
+//!   one that was synced. A rename happens as a whole or not at all, also to another folder, and
+//!   the sync of either folder is enough.
 //! * If a sync fails, some of what it should have written is on the disk and some is not. The next
-//!   sync does not write it again, as on Linux.
+//!   sync does not write those bytes again, as on Linux.
 //!
 //! Operations take a virtual time. One that is dropped before it is ready has happened or not.
 //! [`Faults::disk_errors`](super::Faults::disk_errors) and
@@ -53,23 +58,25 @@
 //! [`Unsupported`](ErrorKind::Unsupported) outside of a simulation, with
 //! [`NotConnected`](ErrorKind::NotConnected) for a file whose host was killed, and with
 //! [`NotFound`](ErrorKind::NotFound) if it needs a file with a name that none has. A write that
-//! would make a file longer fails with [`StorageFull`](ErrorKind::StorageFull) if the disk is full.
+//! would make a file longer fails with [`StorageFull`](ErrorKind::StorageFull) if the disk is full,
+//! and one behind 16 TiB with [`FileTooLarge`](ErrorKind::FileTooLarge). Offsets that the system
+//! has no number for are [`InvalidInput`](ErrorKind::InvalidInput).
 //!
 //! # What is not
 //! Folders exist without being created, links and permissions do not exist, and paths are compared
-//! as they are written. Bytes do not rot on the disk.
+//! as they are written, but for their parts `.`. Bytes do not rot on the disk.
 
 use std::{
     fmt,
     io::{self, ErrorKind},
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
 use super::{
     chance::About,
-    disk::{Disk, Inode},
+    disk::{self, Disk, Inode},
     faults::Fault,
     machine::Place,
     world::{self, World},
@@ -112,10 +119,10 @@ struct Access {
 impl File {
     /// Creates a file, or empties the one that has this name.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref().to_path_buf();
+        let path = plain(path);
         Self::find(move |disk| match disk.find(&path) {
             Some(inode) => {
-                inode.content().set_len(0);
+                inode.content().set_len(0)?;
                 Ok(inode)
             }
             None => Ok(disk.create(path)),
@@ -125,7 +132,7 @@ impl File {
 
     /// Opens a file, for reading and writing.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
-        let path = path.as_ref().to_path_buf();
+        let path = plain(path);
         Self::find(move |disk| found(disk, &path)).await
     }
 
@@ -137,30 +144,27 @@ impl File {
 
     /// Reads bytes from an offset on. Returns how many there were, 0 at the end.
     pub async fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let read = |_: &World, _: &mut Disk| {
-            let content = self.inode.content();
-            let from = content.bytes.len().min(offset as usize);
-            let count = buffer.len().min(content.bytes.len() - from);
-            buffer[..count].copy_from_slice(&content.bytes[from..from + count]);
-            Ok(count)
-        };
+        let read = |_: &World, _: &mut Disk| self.inode.content().read(offset, buffer);
         self.access.attempt(SHORT, read).await
     }
 
     /// Writes bytes at an offset. Returns how many were written, which may be fewer.
     pub async fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let write = |world: &World, disk: &mut Disk| {
+            disk::check(offset, bytes.len())?;
+            if bytes.is_empty() {
+                return Ok(0);
+            }
             let mut content = self.inode.content();
             let end = offset + bytes.len() as u64;
-            let room = match end > content.bytes.len() as u64 {
+            let room = match end > content.length() {
                 true => world.room(disk, bytes.len()),
                 false => bytes.len(),
             };
-            if room == 0 && !bytes.is_empty() {
-                return Err(ErrorKind::StorageFull.into());
+            match room {
+                0 => Err(ErrorKind::StorageFull.into()),
+                room => content.write(offset, &bytes[..room]),
             }
-            content.write(offset, &bytes[..room]);
-            Ok(room)
         };
         self.access.attempt(SHORT, write).await
     }
@@ -177,7 +181,7 @@ impl File {
 
     /// Returns the length in bytes.
     pub async fn len(&self) -> io::Result<u64> {
-        let length = |_: &World, _: &mut Disk| Ok(self.inode.content().bytes.len() as u64);
+        let length = |_: &World, _: &mut Disk| Ok(self.inode.content().length());
         self.access.attempt(SHORT, length).await
     }
 
@@ -188,10 +192,7 @@ impl File {
 
     /// Cuts the file off, or lengthens it by bytes that are 0.
     pub async fn set_len(&self, length: u64) -> io::Result<()> {
-        let set = |_: &World, _: &mut Disk| {
-            self.inode.content().set_len(length);
-            Ok(())
-        };
+        let set = |_: &World, _: &mut Disk| self.inode.content().set_len(length);
         self.access.attempt(SHORT, set).await
     }
 
@@ -223,7 +224,10 @@ impl fmt::Debug for File {
 /// Reads a whole file.
 pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let file = File::open(path).await?;
-    let mut bytes = vec![0; file.len().await? as usize];
+    let length = usize::try_from(file.len().await?).map_err(|_| ErrorKind::OutOfMemory)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length)?;
+    bytes.resize(length, 0);
     let count = file.read_at(&mut bytes, 0).await?;
     bytes.truncate(count);
     Ok(bytes)
@@ -231,7 +235,7 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 
 /// Gives a file another name, in place of a file that has this name.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
-    let (from, to) = (from.as_ref().to_path_buf(), to.as_ref().to_path_buf());
+    let (from, to) = (plain(from), plain(to));
     change(|disk| {
         let inode = found(disk, &from)?;
         if from != to {
@@ -244,7 +248,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 
 /// Removes a file. Whoever has it open keeps it.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
-    let path = path.as_ref().to_path_buf();
+    let path = plain(path);
     change(|disk| {
         found(disk, &path)?;
         disk.change(Vec::from([(path, None)]));
@@ -256,7 +260,7 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the paths of the files in a folder, in their order. The folder of a path of one part is
 /// the empty path.
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
-    change(|disk| Ok(disk.list(path.as_ref()))).await
+    change(|disk| Ok(disk.list(&plain(path)))).await
 }
 
 /// Writes to the disk which files a folder has, as a sync of the opened folder does.
@@ -265,7 +269,7 @@ pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
 /// Nothing has been written then.
 pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
     let sync = |_: &World, disk: &mut Disk| {
-        disk.sync(path.as_ref());
+        disk.sync(&plain(&path));
         Ok(())
     };
     Access::here()?.attempt(LONG, sync).await
@@ -274,6 +278,12 @@ pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
 async fn change<R>(f: impl FnOnce(&mut Disk) -> io::Result<R>) -> io::Result<R> {
     let access = Access::here()?;
     access.attempt(SHORT, |_, disk| f(disk)).await
+}
+
+/// Returns a path without the parts `.` of it.
+fn plain(path: impl AsRef<Path>) -> PathBuf {
+    let parts = path.as_ref().components();
+    parts.filter(|part| *part != Component::CurDir).collect()
 }
 
 fn found(disk: &Disk, path: &Path) -> io::Result<Arc<Inode>> {

@@ -1,5 +1,9 @@
 //! The files of hosts, and what survives a power cut.
 
+mod stories;
+
+use std::io::ErrorKind::{FileTooLarge, InvalidInput};
+
 use joint_sim::fs::{self, File};
 
 use crate::{bugs, prelude::*};
@@ -55,20 +59,6 @@ fn a_killed_program_loses_nothing() {
 }
 
 #[test]
-fn what_is_synced_survives_a_power_cut() {
-    let survived = after_a_cut(
-        || async {
-            let file = File::create("folder/log").await.unwrap();
-            file.write_all_at(&[1; LONG], 0).await.unwrap();
-            file.sync_all().await.unwrap();
-            fs::sync_dir("folder").await.unwrap();
-        },
-        "folder/log",
-    );
-    assert_eq!(survived, BTreeSet::from([Some(vec![1; LONG])]));
-}
-
-#[test]
 fn what_is_not_synced_is_kept_or_torn_or_lost_or_reordered() {
     let survived = after_a_cut(
         || async {
@@ -104,51 +94,72 @@ fn a_name_is_lost_with_a_file_that_is_synced_alone() {
     assert_eq!(survived, BTreeSet::from([None, Some(b"hello".to_vec())]));
 }
 
-/// Replaces `state`, whose old text is `old`.
-async fn replace(syncs: bool) {
-    for (name, text) in [("state", "old"), ("state.new", "new")] {
-        let file = File::create(name).await.unwrap();
-        file.write_all_at(text.as_bytes(), 0).await.unwrap();
-        if syncs || text == "old" {
-            file.sync_all().await.unwrap();
-            fs::sync_dir("").await.unwrap();
-        }
-    }
-    fs::rename("state.new", "state").await.unwrap();
-}
-
-#[test]
-fn a_rename_happens_as_a_whole_or_not_at_all() {
-    let survived = after_a_cut(|| replace(true), "state");
-    let [old, new] = ["old", "new"].map(|text| Some(text.as_bytes().to_vec()));
-    assert_eq!(survived, BTreeSet::from([old, new]));
-}
-
 #[test]
 fn a_file_that_was_renamed_without_a_sync_may_be_empty() {
-    let survived = after_a_cut(|| replace(false), "state");
+    let replace = || async {
+        let file = File::create("state.new").await.unwrap();
+        file.write_all_at(b"new", 0).await.unwrap();
+        fs::rename("state.new", "state").await.unwrap();
+        fs::sync_dir("").await.unwrap();
+    };
+    let survived = after_a_cut(replace, "state");
     assert!(survived.contains(&Some(Vec::new())), "{survived:?}");
 }
 
 #[test]
-fn a_removed_file_may_return_until_its_folder_is_synced() {
+fn a_rename_into_another_folder_takes_the_old_name_along() {
     let survived = after_a_cut(
         || async {
-            let file = File::create("log").await.unwrap();
-            fs::sync_dir("").await.unwrap();
-            fs::remove_file("log").await.unwrap();
-            let error = File::open("log").await.unwrap_err();
-            assert_eq!(error.kind(), ErrorKind::NotFound);
-            // Whoever has it open keeps it.
-            file.write_all_at(b"x", 0).await.unwrap();
-            assert!(fs::read_dir("").await.unwrap().is_empty());
+            File::create("old/log").await.unwrap();
+            fs::rename("old/log", "new/log").await.unwrap();
+            fs::sync_dir("new").await.unwrap();
         },
-        "log",
+        "old/log",
     );
-    assert!(
-        survived.contains(&None) && survived.len() > 1,
-        "{survived:?}"
-    );
+    assert_eq!(survived, BTreeSet::from([None]));
+}
+
+#[test]
+fn offsets_are_limited_as_on_linux() {
+    const LONGEST: u64 = 0xfff_ffff_f000;
+    const MOST: u64 = i64::MAX as u64;
+    let kind = |result: io::Result<usize>| result.map_err(|error| error.kind());
+    sim::run(1, async {
+        let file = File::create("log").await.unwrap();
+        let write = async |bytes, at| kind(file.write_at(bytes, at).await);
+        for (at, empty, one, ten) in [
+            (1 << 40, Ok(0), Ok(1), Ok(10)),
+            (LONGEST - 1, Ok(0), Ok(1), Ok(1)),
+            (LONGEST, Ok(0), Err(FileTooLarge), Err(FileTooLarge)),
+            (MOST - 1, Ok(0), Err(FileTooLarge), Err(InvalidInput)),
+            (MOST, Ok(0), Err(InvalidInput), Err(InvalidInput)),
+            (
+                u64::MAX,
+                Err(InvalidInput),
+                Err(InvalidInput),
+                Err(InvalidInput),
+            ),
+        ] {
+            assert_eq!(write(b"", at).await, empty);
+            assert_eq!(file.len().await.unwrap(), 0, "nothing was written");
+            assert_eq!(write(b"1", at).await, one);
+            assert_eq!(write(b"0123456789", at).await, ten);
+            let mut buffer = [7; 10];
+            let read = kind(file.read_at(&mut buffer, at).await);
+            match ten {
+                Ok(_) => assert_eq!(read, ten),
+                Err(_) if at == LONGEST => assert_eq!(read, Ok(0)),
+                Err(_) => assert_eq!(read, Err(InvalidInput)),
+            }
+            let length = kind(file.set_len(at).await.map(|()| 0));
+            match at {
+                ..=LONGEST => assert_eq!(length, Ok(0)),
+                ..=MOST => assert_eq!(length, Err(FileTooLarge)),
+                _ => assert_eq!(length, Err(InvalidInput)),
+            }
+            file.set_len(0).await.unwrap();
+        }
+    });
 }
 
 #[test]
