@@ -299,7 +299,6 @@ fn pending_operations_cost_no_budget() {
 
 #[test]
 fn ticks_late_timeouts_and_ended_sleeps_take_from_the_budget() {
-    type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
     type Operation = Box<dyn FnMut(&mut Context<'_>) -> Poll<()> + Send>;
     let begin = Instant::now();
     let operations: [fn(Instant) -> Operation; 3] = [
@@ -310,7 +309,7 @@ fn ticks_late_timeouts_and_ended_sleeps_take_from_the_budget() {
         |_| {
             let late =
                 || async { assert!(timeout(Duration::ZERO, pending::<()>()).await.is_err()) };
-            Box::new(move |cx| (Box::pin(late()) as Boxed).as_mut().poll(cx))
+            Box::new(move |cx| (Box::pin(late()) as Boxed<()>).as_mut().poll(cx))
         },
         |_| {
             let mut ended = Box::pin(sleep(Duration::ZERO));

@@ -5,8 +5,6 @@ use joint_executor::{Dump, TaskDump, WaitsFor, time, waiting_for};
 
 use crate::prelude::*;
 
-type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 /// Returns a dump in which so many tasks have waited, and none is queued or running.
 fn settled(executor: &Executor, tasks: usize) -> Dump {
     settled_when(executor, tasks, |_| true)
@@ -84,7 +82,7 @@ fn awaits_what_it_is_sent(
     name: &'static str,
 ) -> (JoinHandle<()>, oneshot::Sender<JoinHandle<()>>) {
     let (sender, receiver) = oneshot::channel();
-    let future: Boxed = Box::pin(async { receiver.await.expect("a handle is sent").await });
+    let future: Boxed<()> = Box::pin(async { receiver.await.expect("a handle is sent").await });
     (executor.task().name(name).spawn(future), sender)
 }
 
@@ -174,7 +172,7 @@ fn a_dump_says_which_descriptor() {
         let client = TcpStream::connect(at).await.unwrap();
         (client, listener.accept().await.unwrap())
     });
-    let spawn = |name: &'static str, wait: Boxed| executor.task().name(name).spawn(wait);
+    let spawn = |name: &'static str, wait: Boxed<()>| executor.task().name(name).spawn(wait);
     let buffer = || [0; 8];
     let _tasks = [
         spawn(
@@ -346,7 +344,7 @@ fn a_future_that_was_woken_and_put_aside_snoozes() {
 /// The next task is likely to get the memory of the one that has waited.
 #[test]
 fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
-    async fn hand_out(wait: Option<Boxed>) -> Boxed {
+    async fn hand_out(wait: Option<Boxed<()>>) -> Boxed<()> {
         let Some(mut wait) = wait else {
             return pending().await;
         };
@@ -355,7 +353,7 @@ fn a_wait_that_outlives_its_task_is_not_shown_with_another_one() {
     }
     let executor = executor(1);
     let (sender, receiver) = oneshot::channel();
-    let wait: Boxed = Box::pin(waiting_for("a message", async { receiver.await.unwrap() }));
+    let wait: Boxed<()> = Box::pin(waiting_for("a message", async { receiver.await.unwrap() }));
     let wait = block_on(executor.spawn(hand_out(Some(wait))));
     sender.send(()).unwrap();
     let tasks: Vec<_> = (0..8).map(|_| executor.spawn(hand_out(None))).collect();
@@ -398,7 +396,7 @@ fn a_wait_through_a_combinators_waker_is_shown_with_its_task() {
 fn a_cycle_whose_task_has_another_wait_is_not_said_to_last() {
     let executor = executor(1);
     let (first, to_first) = awaits_what_it_is_sent(&executor, "first");
-    let second: Boxed =
+    let second: Boxed<()> =
         Box::pin(async { _ = time::timeout(Duration::from_secs(3600), first).await });
     let second = executor.task().name("second").spawn(second);
     to_first.send(second).unwrap();

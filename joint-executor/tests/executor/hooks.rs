@@ -253,43 +253,6 @@ fn spawn_one(kind: usize, task: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-/// Each hook for a worker starts a task, of one kind after the other.
-#[test]
-fn hooks_may_spawn_and_wake() {
-    for workers in [1, 2, 3] {
-        let [spawned, ran] = [(); 2].map(|()| Arc::new(AtomicUsize::new(0)));
-        let start = || {
-            let (spawned, ran) = (spawned.clone(), ran.clone());
-            move |_| {
-                let before = spawned.fetch_add(1, Relaxed);
-                if before >= 300 {
-                    spawned.fetch_sub(1, Relaxed);
-                    return;
-                }
-                let ran = ran.clone();
-                spawn_one(before % 3, async move {
-                    yield_now().await;
-                    ran.fetch_add(1, Relaxed);
-                });
-            }
-        };
-        let (on_wake, on_steal) = (start(), start());
-        let executor = built(workers, |builder| {
-            builder
-                .on_thread_start(start())
-                .on_park(start())
-                .on_unpark(start())
-                .on_wake(move |_| on_wake(0))
-                .on_steal(move |steal| on_steal(steal.thief))
-        });
-        while ran.load(Relaxed) < 300 {
-            block_on(executor.spawn(async {}));
-        }
-        drop(executor);
-        assert_eq!(ran.load(Relaxed), spawned.load(Relaxed));
-    }
-}
-
 /// Nothing else gives the one worker a reason to look at its queues.
 #[test]
 fn a_task_spawned_in_on_park_is_run() {

@@ -12,21 +12,6 @@ impl Log {
         async move { log.0.lock().unwrap().push(name) }
     }
 
-    /// A task that runs for ever, in the log each time, until `stop`.
-    fn for_ever(
-        &self,
-        name: &'static str,
-        stop: &Arc<AtomicBool>,
-    ) -> impl Future<Output = ()> + Send + 'static {
-        let (log, stop) = (self.clone(), stop.clone());
-        async move {
-            while !stop.load(Relaxed) {
-                log.0.lock().unwrap().push(name);
-                yield_now().await;
-            }
-        }
-    }
-
     fn spawn_both_kinds(&self) {
         for _ in 0..20 {
             spawn(self.task("normal")).detach();
@@ -37,15 +22,6 @@ impl Log {
 
     fn all(&self) -> Vec<&'static str> {
         self.0.lock().unwrap().clone()
-    }
-
-    /// The most runs of others before the first, and from one run to the next.
-    fn longest_wait(&self, name: &str) -> usize {
-        let all = self.all();
-        let waits = all.split(|&other| other == name).map(<[_]>::len);
-        // What comes after the last run is no wait.
-        let runs = all.iter().filter(|&&other| other == name).count();
-        waits.take(runs).max().unwrap()
     }
 }
 
@@ -173,58 +149,6 @@ fn high_tasks_run_before_normal_ones() {
         let first = &all[..20 + usize::from(from_outside)];
         let high = first.iter().filter(|&&name| name == "high").count();
         assert_eq!(high, 20, "from outside: {from_outside}, {all:?}");
-    }
-}
-
-fn of_kind<'a>(executor: &'a Executor, kind: &str) -> TaskBuilder<'a> {
-    match kind {
-        "high" => executor.task().priority(Priority::High),
-        "pinned" => executor.task().on_worker(0),
-        _ => executor.task(),
-    }
-}
-
-/// They run for ever on one worker.
-#[test]
-fn tasks_of_no_kind_starve_beside_the_others() {
-    for (kind, others, most) in [
-        ("normal", ["high", "pinned"], 64),
-        ("pinned", ["high", "normal"], 8),
-        ("high", ["normal", "pinned"], 64),
-    ] {
-        let executor = executor(1);
-        let (log, stop) = (Log::default(), Arc::new(AtomicBool::new(false)));
-        let busy = Busy::spawn(executor.task().on_worker(0));
-        let others = others.into_iter().flat_map(|other| [other; 10]);
-        let spawn = |kind| of_kind(&executor, kind).spawn(log.for_ever(kind, &stop));
-        let handles: Vec<_> = others.chain([kind]).map(spawn).collect();
-        busy.release().unwrap();
-        // A pinned one has the worker for itself at first.
-        wait_until(|| log.0.lock().unwrap().len() >= 2_000);
-        stop.store(true, Relaxed);
-        handles.into_iter().for_each(block_on);
-        let all = log.all();
-        let waits = all.split(|&other| other == kind).map(<[_]>::len);
-        let longest = waits.max().unwrap();
-        assert!(longest <= most, "{kind}: {longest}");
-    }
-}
-
-#[test]
-fn a_flood_of_tasks_from_outside_does_not_starve_a_normal_one() {
-    for kind in ["high", "pinned"] {
-        let executor = executor(1);
-        let log = Log::default();
-        let busy = Busy::spawn(executor.task().on_worker(0));
-        let task = || of_kind(&executor, kind);
-        let flood = || (0..5_000).for_each(|_| task().spawn(log.task("flood")).detach());
-        flood();
-        executor.spawn(log.task("one")).detach();
-        flood();
-        busy.release().unwrap();
-        wait_until(|| executor.metrics().live() == 0);
-        let wait = log.longest_wait("one");
-        assert!(wait <= 61, "{kind}: {wait}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading and writing without a trait, and what the budget counts of a loop that waits and tries.
 
 use futures_lite::future::try_zip;
-use joint_executor::io::{Interest, UdpSocket};
+use joint_executor::io::Interest;
 
 use super::support::{bytes, connected, everywhere, waits};
 use crate::prelude::*;
@@ -130,23 +130,5 @@ fn the_budget_counts_what_is_tried_and_not_the_wait_for_it() {
         let counted = |times: &usize| (128..500).contains(times);
         assert!(tries.iter().all(counted), "{tries:?}");
         Ok(())
-    });
-}
-
-#[test]
-fn a_loop_that_waits_and_tries_lets_others_run() {
-    ends(|| {
-        let executor = executor(1);
-        let looped = executor.spawn(async {
-            let socket = UdpSocket::bind("127.0.0.1:0").await?;
-            let to = socket.local_addr()?;
-            let sibling = spawn(async {});
-            while !sibling.is_finished() {
-                socket.writable().await?;
-                socket.try_send_to(b"x", to)?;
-            }
-            io::Result::Ok(())
-        });
-        block_on(looped).unwrap();
     });
 }

@@ -170,22 +170,6 @@ fn unix_sockets_and_pipes_have_the_same() {
     });
 }
 
-/// What is known of a descriptor is also known to the operations of the traits.
-#[test]
-fn a_read_that_would_block_is_no_reason_to_miss_the_next_byte() {
-    everywhere(async || {
-        let (one, other) = connected().await?;
-        for _ in 0..100 {
-            would_block(other.try_read(&mut [0; 8]));
-            let mut buffer = [0];
-            let read = other.read(&mut buffer);
-            future::try_zip(read, one.write(b"x")).await?;
-            assert_eq!(&buffer, b"x");
-        }
-        Ok(())
-    });
-}
-
 async fn ends(mut reader: impl AsyncRead + Unpin) -> io::Result<()> {
     assert_eq!(reader.read(&mut [0; 8]).await?, 0);
     Ok(())

@@ -72,23 +72,6 @@ fn a_poll_that_waits_for_what_another_task_holds_is_not_stuck() {
     }
 }
 
-/// The executor is closed already, and the other workers have nothing left to drop.
-#[test]
-fn a_wait_for_what_a_task_holds_that_is_spawned_after_the_close() {
-    drop_while_blocked(&[2, 4], |begin| async move {
-        let (first, closed) = mpsc::channel::<()>();
-        let _first = idle(first).await;
-        begin.send(()).unwrap();
-        // The end has reached the others.
-        assert!(closed.recv().is_err());
-        for _ in 0..3 {
-            let (sender, receiver) = mpsc::channel::<()>();
-            let _task = spawn(hold(sender));
-            assert!(receiver.recv().is_err());
-        }
-    });
-}
-
 /// Starts a task that holds something forever. Its first poll is over when this returns.
 fn holder(executor: &Executor, holds: impl Send + 'static) -> JoinHandle<()> {
     hold_by(|| executor.task(), holds)
@@ -190,29 +173,4 @@ fn a_drop_that_waits_for_the_drop_of_another_task() {
             }
         });
     }
-}
-
-/// Another worker is free: it is the one that drops what waits for the blocked poll.
-#[test]
-fn another_worker_does_the_drop_that_waits_for_a_blocked_poll() {
-    ends(|| {
-        for _ in 0..40 {
-            let executor = executor(2);
-            let (value, comes) = oneshot::channel::<()>();
-            let (end, ended) = oneshot::channel::<()>();
-            let dropped = on_drop(move || {
-                value.send(()).unwrap();
-                ended.blocking_recv().unwrap();
-            });
-            let _held = holder(&executor, dropped);
-            let (begin, begun) = mpsc::channel();
-            executor.spawn_detached(async move {
-                begin.send(()).unwrap();
-                comes.blocking_recv().unwrap();
-                end.send(()).unwrap();
-            });
-            begun.recv().unwrap();
-            drop(executor);
-        }
-    });
 }

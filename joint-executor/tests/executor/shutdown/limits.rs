@@ -47,22 +47,6 @@ fn a_task_that_shuts_its_executor_down_names_its_own_worker() {
     });
 }
 
-/// The deadline of a shutdown is not the deadline of what it has begun: nothing is lost.
-#[test]
-fn a_late_worker_drops_what_is_left() {
-    ends(|| {
-        let executor = executor(1);
-        let busy = Busy::spawn(executor.task());
-        let queued = executor.spawn(async {});
-        let before = Instant::now();
-        let error = executor.shutdown_timeout(MILLI).unwrap_err();
-        assert!(before.elapsed() >= MILLI);
-        assert_eq!((error.workers(), error.tasks()), (&[0][..], 2));
-        assert!(busy.release().is_ok());
-        assert!(block_on(queued.result()).is_err());
-    });
-}
-
 /// The workers that have arrived wait for one that has not, and are not blamed.
 #[test]
 fn shutdown_timeout_names_only_the_worker_that_blocks_others() {

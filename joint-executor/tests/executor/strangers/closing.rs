@@ -192,42 +192,6 @@ fn a_wake_up_that_is_too_late_leaves_the_drop_to_others() {
     }
 }
 
-/// A stranger shuts the executor down while its worker looks for the next task, and spawns one.
-#[test]
-fn a_task_spawned_by_who_has_shut_down_never_runs() {
-    let drives: [fn(HostedWorker); 2] = [HostedWorker::run, |worker| {
-        let mut worker = worker.bind();
-        while worker.step(64, Waker::noop()) != Step::Ended {}
-    }];
-    for drive in drives {
-        ends(move || {
-            let (executor, mut workers) = hosted(1);
-            let (handle, ran) = (executor.handle(), Arc::new(AtomicBool::new(false)));
-            let runs = ran.clone();
-            let waker = waker_that(move || {
-                handle.shutdown_background();
-                let next = handle.task().priority(Priority::High);
-                next.spawn_detached(async move { runs.store(true, Relaxed) });
-            });
-            let mut timer = pin!(sleep(MILLI));
-            assert!(
-                executor
-                    .enter(|| poll_with(&mut timer, &waker))
-                    .is_pending()
-            );
-            // A worker that always has a task sees its timers between two runs.
-            executor.spawn_detached(async {
-                loop {
-                    yield_now().await;
-                }
-            });
-            drive(workers.remove(0));
-            assert!(!ran.load(Relaxed));
-            assert_eq!(Arc::strong_count(&ran), 1);
-        });
-    }
-}
-
 #[test]
 fn a_drop_at_the_end_may_wait_for_a_task_that_it_spawns() {
     for workers in [1, 2, 8] {

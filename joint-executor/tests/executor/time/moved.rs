@@ -6,23 +6,6 @@ use super::poll_on;
 use crate::prelude::*;
 
 #[test]
-fn a_timer_armed_on_one_executor_ends_on_another() {
-    ends(|| {
-        let (a, b) = (executor(1), executor(1));
-        let (_, waker) = counting();
-        for _ in 0..20 {
-            let begin = Instant::now();
-            let (slept, _) = poll_on(&a, sleep(3 * MILLI), &waker);
-            let (slept, _) = poll_on(&b, slept, &waker);
-            block_on(b.spawn(slept));
-            assert!(begin.elapsed() >= 3 * MILLI);
-            let (slept, _) = poll_on(&a, sleep(MILLI), &waker);
-            thread::spawn(move || block_on(slept)).join().unwrap();
-        }
-    });
-}
-
-#[test]
 fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     ends(|| {
         let begin = Instant::now();
