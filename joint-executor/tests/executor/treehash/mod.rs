@@ -9,7 +9,7 @@ use std::{ffi::OsStr, process::Output};
 
 use self::scratch::{Scratch, assorted, content};
 use crate::{
-    example::{example, text},
+    example::{assert_failed, example, text},
     prelude::*,
 };
 
@@ -100,6 +100,16 @@ fn plain_digest(path: &Path) -> String {
 
 fn hex(digest: [u8; 32]) -> String {
     blake3::Hash::from_bytes(digest).to_string()
+}
+
+#[test]
+fn a_path_that_is_not_there_is_one_line_and_status_2() {
+    let tree = Scratch::new();
+    let missing = tree.path("missing").into_os_string().into_string().unwrap();
+    let cases: [(&[&str], &str); 2] = [(&[], "no PATH"), (&[&missing], &missing)];
+    for (arguments, what) in cases {
+        assert_failed(&treehash(arguments), "treehash", what);
+    }
 }
 
 #[test]
