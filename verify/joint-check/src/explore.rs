@@ -10,7 +10,7 @@
 use core::ops::Range;
 
 use crate::{
-    graph::{Clock, Event, Freely, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
+    graph::{Clock, Event, Found, Freely, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
     sc,
 };
 
@@ -46,7 +46,14 @@ impl Steps {
     /// Adds a read, with its write if it is an exchange.
     pub(crate) fn read(&mut self, graph: Graph, read: Event) {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
-        let mut sources = graph.newest(read.place, oldest);
+        let receives = matches!(
+            read.kind,
+            Kind::Read {
+                op: Op::Receive { .. },
+                ..
+            }
+        );
+        let mut sources = graph.newest(read.place, if receives { read.place } else { oldest });
         sources.sort_by_key(|&source| Some(source) != self.first);
         if let Some(only) = self.only {
             sources = sources.get(only.newer).copied().into_iter().collect();
@@ -246,14 +253,25 @@ fn for_each_copy<T: Copy>(graph: Graph, choices: &[T], mut f: impl FnMut(Graph, 
     }
 }
 
-/// Whether no write that the read knows of is newer than the one that it reads from.
+/// Whether no write that the read knows of is newer than the one that it reads from, unless it takes
+/// a value of a channel.
 fn may_read(graph: &Graph, read: &Event) -> bool {
     let mut before = read.hb;
     // The events that happen before the read, without the read itself.
     before[usize::from(read.id.thread)] = read.id.index;
     let oldest = graph.oldest(read.place, &before);
     let source = read.source.expect("a read has a source");
-    graph.newest(read.place, oldest).contains(&source)
+    let is_known = || graph.newest(read.place, oldest).contains(&source);
+    match read.kind {
+        Kind::Read {
+            op: op @ Op::Receive { .. },
+            ..
+        } => {
+            let found = op.found(read.value);
+            found.is_some_and(|found| found == Found::Next || is_known())
+        }
+        _ => is_known(),
+    }
 }
 
 /// The writes that a write may directly follow, the newest first.
@@ -346,5 +364,7 @@ fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
     }
     let mut later = graph.order(event.place).rev();
     let mut later = later.by_ref().take_while(|&other| other != last);
-    was_there(graph.at(last)) && !later.any(|other| was_there(graph.at(other)))
+    // A receiver has one choice if its value was there.
+    let is_last = event.takes() || !later.any(|other| was_there(graph.at(other)));
+    was_there(graph.at(last)) && is_last
 }

@@ -10,16 +10,7 @@ mod event;
 mod order;
 
 pub use event::MAX_THREADS;
-pub(crate) use event::{Clock, Event, Freely, Id, Kind, Op, Others, Until, join};
-
-/// What is known of a model before an execution.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Given {
-    /// The addresses of the lazy statics. The first steps of the main thread make their words.
-    pub(crate) statics: Vec<usize>,
-    /// Where atomics and cells are dropped in an order that std's `Arc` gives.
-    pub(crate) excused: Vec<Id>,
-}
+pub(crate) use event::{Clock, Event, Found, Freely, Id, Kind, Op, Others, Until, join};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]
@@ -39,7 +30,8 @@ pub(crate) struct Graph {
     pub(crate) went_on: [u16; MAX_THREADS],
     /// The steps at which threads resumed spin loops, in the order of the exploration.
     pub(crate) leavers: Vec<Id>,
-    pub(crate) given: Arc<Given>,
+    /// The addresses of the lazy statics. The first steps of the main thread make their words.
+    pub(crate) statics: Arc<Vec<usize>>,
     /// Reads up to this stamp keep their writes, because a spin loop was resumed after them.
     pub(crate) settled: u32,
 }
@@ -49,29 +41,29 @@ impl Graph {
         Self::with(Arc::default())
     }
 
-    pub(crate) fn with(given: Arc<Given>) -> Self {
+    pub(crate) fn with(statics: Arc<Vec<usize>>) -> Self {
         let mut graph = Self {
             threads: vec![Vec::new(); MAX_THREADS],
             ..Self::default()
         };
         graph.spawned[0] = Some(Id::ROOT);
-        for n in 0..=given.statics.len() {
+        for n in 0..=statics.len() {
             let id = Id::ROOT.with_index(n as u16);
             let kind = if n == 0 { Kind::Spawn(0) } else { Kind::Atomic };
             graph.push(Event::new(id, kind, id, Ordering::Relaxed));
         }
-        graph.given = given;
+        graph.statics = statics;
         graph
     }
 
     /// Whether an event is one of those with which each graph begins.
     pub(crate) fn is_given(&self, id: Id) -> bool {
-        id.thread == 0 && usize::from(id.index) <= self.given.statics.len()
+        id.thread == 0 && usize::from(id.index) <= self.statics.len()
     }
 
     /// The location of a lazy static, if this graph has one.
     pub(crate) fn of_static(&self, key: usize) -> Option<Id> {
-        let position = self.given.statics.iter().position(|&other| other == key)?;
+        let position = self.statics.iter().position(|&other| other == key)?;
         Some(Id::ROOT.with_index(position as u16 + 1))
     }
 
@@ -302,12 +294,6 @@ impl Graph {
             *went_on = (*went_on).min(events.len() as u16 + 1);
         }
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
-        if !self.given.excused.is_empty() {
-            let mut given = self.given.clone();
-            let excused = &mut Arc::make_mut(&mut given).excused;
-            excused.retain(|&id| id.index == 0 || self.holds(id.previous()));
-            self.given = given;
-        }
     }
 
     /// The number of the first event of a thread that was added after `stamp` and is not `known`.

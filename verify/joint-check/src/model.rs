@@ -11,7 +11,7 @@ use std::{
 use crate::{
     graph::{Graph, MAX_THREADS},
     pool::{Bounds, explore},
-    run::{Ended, Failure, Limits, Places, REPLAY, parse, run_model},
+    run::{Ended, Failure, Limits, Places, REPLAY, forget_trials, parse, run_model},
 };
 
 /// The result of an exploration, in numbers.
@@ -213,6 +213,7 @@ impl Builder {
         if let Some(line) = &self.replay {
             let guide = parse(line).unwrap_or_else(|| panic!("{REPLAY} is no line of a failure"));
             let mut ordered = Places::new();
+            forget_trials();
             loop {
                 let (f, line) = (f.clone(), guide.clone().into());
                 match run_model(Graph::new(), limits, &ordered, Some(line), &move || f()).0 {

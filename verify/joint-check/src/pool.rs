@@ -8,9 +8,9 @@ use std::{
 };
 
 use crate::{
-    graph::{Given, Graph},
+    graph::Graph,
     model::Count,
-    run::{Ended, Failure, Limits, Places, run_model},
+    run::{Ended, Failure, Limits, Places, forget_trials, run_model},
 };
 
 /// Upper bounds of an exploration.
@@ -87,9 +87,9 @@ pub(crate) fn explore(
         started: Instant::now(),
         ordered: Places::new(),
     };
-    let (mut has_advised, mut given) = (false, Given::default());
+    let (mut has_advised, mut statics) = (false, Vec::new());
     let (state, failure) = loop {
-        let graph = Graph::with(given.clone().into());
+        let graph = Graph::with(statics.clone().into());
         pool.state = Mutex::new(State {
             pending: vec![(Key::new(), graph)],
             has_advised,
@@ -109,7 +109,7 @@ pub(crate) fn explore(
         has_advised = state.has_advised;
         match state.stop.take() {
             Some((_, Stop::Looked(made))) => pool.ordered.push(made),
-            Some((_, Stop::Discovered(key))) => given.statics.push(key),
+            Some((_, Stop::Discovered(key))) => statics.push(key),
             Some((_, Stop::Failed(failure))) => break (state, Some(failure)),
             None => break (state, None),
         }
@@ -144,6 +144,7 @@ impl Pool {
     }
 
     fn work(&self, limits: Limits, model: &(impl Fn() + Clone + 'static)) {
+        forget_trials();
         while let Some((key, graph)) = self.next() {
             let (ended, graph, more) = run_model(graph, limits, &self.ordered, None, model);
             self.done(key, ended, &graph, more);
@@ -239,9 +240,8 @@ impl Pool {
             Ended::Dead => count.dead += 1,
             Ended::Again(made) => stop = Some(Stop::Looked(made)),
             Ended::Discovered(key) => stop = Some(Stop::Discovered(key)),
-            Ended::Failed(failure) | Ended::Doubtful(failure, _) => {
-                stop = Some(Stop::Failed(failure));
-            }
+            Ended::Failed(failure) => stop = Some(Stop::Failed(failure)),
+            Ended::Doubtful(_) => unreachable!("a trial has decided"),
         }
         if let Some(stop) = stop
             && !state.is_behind_the_stop(&key)

@@ -41,7 +41,7 @@ use crate::{
 
 pub(crate) use self::{
     end::{Ended, Failure},
-    free::{Owned, run_model},
+    free::{Owned, forget_trials, run_model},
     locals::{get_static, has_locals, local, set_static, static_word},
     place::place,
     show::{Fault, REPLAY, parse},

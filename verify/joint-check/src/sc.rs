@@ -51,6 +51,7 @@ impl Set {
 const UNRANKED: usize = usize::MAX;
 
 struct Relations<'a> {
+    graph: &'a Graph,
     events: Vec<&'a Event>,
     /// The numbers of each thread's events.
     threads: Vec<Range<usize>>,
@@ -78,6 +79,7 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     let sc = (0..events.len()).filter(|&n| events[n].is_sc()).collect();
     let ranks = vec![UNRANKED; events.len()];
     let mut relations = Relations {
+        graph,
         events,
         threads,
         sc,
@@ -91,7 +93,7 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     for (n, event) in graph
         .events()
         .enumerate()
-        .filter(|(_, event)| event.kind.is_read())
+        .filter(|(_, event)| event.kind.is_read() && !event.takes())
     {
         let source = relations.number(event.source.expect("a read has a source"));
         relations.ranks[n] = relations.ranks[source] + 1;
@@ -134,9 +136,9 @@ impl Relations<'_> {
 
     /// Adds the events to which `eco` leads from one of a location with this rank.
     fn add_eco(&self, set: &mut Set, place: Id, rank: usize) {
-        for (m, event) in self.events.iter().enumerate() {
-            let is_later = self.ranks[m] > rank && self.ranks[m] != UNRANKED;
-            if is_later && event.place == place {
+        for event in self.graph.all_accesses(place) {
+            let m = self.number(event.id);
+            if self.ranks[m] > rank && self.ranks[m] != UNRANKED {
                 set.insert(m);
             }
         }

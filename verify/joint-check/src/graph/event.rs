@@ -68,6 +68,23 @@ pub(crate) enum Op {
         current: u64,
         new: u64,
     },
+    /// Takes the first value of a channel that was not taken yet.
+    Receive {
+        /// What a receiver finds in a word of the channel, after so many values.
+        found: fn(u64, u64) -> Option<Found>,
+        after: u64,
+        awaits: bool,
+    },
+}
+
+/// What a receiver finds in a channel.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Found {
+    /// The write has added the next value. The receiver takes that although it may know of others.
+    Next,
+    Nothing,
+    /// There will be no other value.
+    End,
 }
 
 /// What an update may do beside its first outcome, for the same value.
@@ -95,7 +112,7 @@ impl Op {
     /// The value that it writes after reading `value`, if it writes in that outcome.
     pub(crate) fn writes(self, value: u64, outcome: u8) -> Option<u64> {
         let (with, [first, second], others) = match self {
-            Self::Load => return None,
+            Self::Load | Self::Receive { .. } => return None,
             Self::Confirm { current, new } => return (value == current).then_some(new),
             Self::Update {
                 with,
@@ -143,13 +160,27 @@ impl Op {
     pub(crate) fn awaits(self) -> bool {
         matches!(
             self,
-            Self::Update { awaits: true, .. } | Self::Confirm { .. }
+            Self::Update { awaits: true, .. }
+                | Self::Receive { awaits: true, .. }
+                | Self::Confirm { .. }
         )
     }
 
     /// Whether reading `value` blocks the thread.
     pub(crate) fn blocks(self, value: u64, outcome: u8) -> bool {
-        self.awaits() && outcome == 0 && self.writes(value, 0).is_none()
+        match self {
+            Self::Receive { awaits, .. } => awaits && self.found(value) == Some(Found::Nothing),
+            _ => self.awaits() && outcome == 0 && self.writes(value, 0).is_none(),
+        }
+    }
+
+    /// What a receiver finds. Returns nothing for another operation, and for a write that has
+    /// nothing to do with the next value.
+    pub(crate) fn found(self, value: u64) -> Option<Found> {
+        match self {
+            Self::Receive { found, after, .. } => found(value, after),
+            _ => None,
+        }
     }
 }
 
@@ -309,7 +340,7 @@ impl Event {
             return (None, self.ordering);
         };
         let written = op.writes(self.value, self.outcome);
-        let succeeds = written.is_some() || matches!(op, Op::Load);
+        let succeeds = written.is_some() || matches!(op, Op::Load | Op::Receive { .. });
         let ordering = if succeeds { self.ordering } else { failure };
         // Whoever reads from its write learns what a reader of the write before it learns.
         let releases = releases(ordering) || self.fenced != [0; MAX_THREADS];
@@ -324,6 +355,11 @@ impl Event {
     /// Whether a read writes, or would if it was not a load for that reason.
     pub(crate) fn is_exchange(&self) -> bool {
         matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value, self.outcome).is_some())
+    }
+
+    /// Whether it takes a value of a channel, which orders nothing at that location.
+    pub(crate) fn takes(&self) -> bool {
+        matches!(self.kind, Kind::Read { op, .. } if op.found(self.value) == Some(Found::Next))
     }
 
     /// Whether it is a read that blocks its thread.

@@ -63,7 +63,8 @@ impl Graph {
         // What a thread knows last is newer than what it has known before.
         let known = |thread| {
             let is_ordered = |event: &Event| {
-                !event.kind.is_write() || event.older.is_some() || event.id == place
+                !event.takes()
+                    && (!event.kind.is_write() || event.older.is_some() || event.id == place)
             };
             let is_known = |event: &&Event| event.id.is_in(hb) && is_ordered(event);
             let event = self.accesses(place, thread).find(is_known)?;

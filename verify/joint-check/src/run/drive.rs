@@ -46,7 +46,7 @@ pub(super) fn run(
         beat: BEAT.with(Arc::clone),
         ..Run::default()
     };
-    run.lanes[0].at = run.graph.given.statics.len() as u16 + 1;
+    run.lanes[0].at = run.graph.statics.len() as u16 + 1;
     run.start(0, main);
     RUN.set(Some(run));
     let panicked = drive();

@@ -16,7 +16,7 @@ pub(crate) enum Ended {
     /// The model looks at a count that was made here: its changes have an order from now on.
     Again(&'static Location<'static>),
     /// A drop seems too early, which a trial decides.
-    Doubtful(Failure, Box<Trial>),
+    Doubtful(Box<Trial>),
     /// A lazy static is used that the graph has no word for, by its address.
     Discovered(usize),
 }
@@ -44,12 +44,9 @@ impl Run {
         match core::mem::take(&mut self.phase) {
             Phase::Failed(Fault::Look(made)) => return Ended::Again(made),
             Phase::Failed(fault) => {
-                let failure = self.failure(&fault, None);
-                return match fault {
-                    Fault::Freed(freed, _) => Ended::Doubtful(failure, self.trial(freed)),
-                    _ => Ended::Failed(failure),
-                };
+                return Ended::Failed(self.failure(&fault, None));
             }
+            Phase::Doubtful(trial) => return Ended::Doubtful(trial),
             Phase::Discovered(key) => return Ended::Discovered(key),
             Phase::Trying(_) => return Ended::Blocked,
             Phase::Dead => return Ended::Dead,

@@ -5,14 +5,19 @@
 //! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc`
 //! of std's, it is too early.
 
-use std::{backtrace::Backtrace, collections::VecDeque, sync::Arc};
+use core::cell::RefCell;
+use std::{
+    backtrace::Backtrace,
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+};
 
 use super::{
     Attempt, Ended, Fault, Limits, Phase, Places, Request, Run, drive::run, perform, with,
 };
 use crate::{
     explore::Choice,
-    graph::{Event, Graph, Id, Kind},
+    graph::{Event, Graph, Id, Kind, MAX_THREADS},
 };
 
 /// The location of an atomic or a cell of a model, which ends with it.
@@ -54,6 +59,19 @@ pub(crate) struct Freed {
     pub(super) before: Id,
 }
 
+/// What leads to a drop: where it is, the spawns of the threads, and what they have done.
+type Way = (Id, [Option<Id>; MAX_THREADS], Vec<u64>);
+
+std::thread_local! {
+    /// Whether the drops that have been tried are in time, by std's `Arc`.
+    static TRIED: RefCell<HashMap<Way, bool>> = RefCell::default();
+}
+
+/// Forgets the trials of another model.
+pub(crate) fn forget_trials() {
+    TRIED.take();
+}
+
 /// Repeats a run up to a drop.
 pub(crate) struct Trial {
     freed: Freed,
@@ -61,6 +79,19 @@ pub(crate) struct Trial {
 }
 
 impl Trial {
+    fn way(&self) -> Way {
+        (
+            self.freed.before,
+            self.graph.spawned,
+            self.graph.canonical(),
+        )
+    }
+
+    /// Whether the drop is in time, if that has been tried.
+    fn verdict(&self) -> Option<bool> {
+        TRIED.with_borrow(|tried| tried.get(&self.way()).copied())
+    }
+
     pub(super) fn thread(&self) -> u8 {
         self.freed.before.thread
     }
@@ -91,23 +122,38 @@ impl Run {
                 };
                 return Attempt::Wait;
             }
-        } else if !self.graph.given.excused.contains(&before) {
+        } else {
             let known = self.graph.known_before(before);
             let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
             let other = self.graph.all_accesses(place).find(is_unordered);
             if let Some(other) = other.map(|other| other.id) {
-                return self.fail(Fault::Freed(freed, other));
+                let trial = self.trial(freed);
+                match trial.verdict() {
+                    Some(true) => {}
+                    Some(false) => return self.fail(Fault::Freed(freed, other)),
+                    None => return self.doubt(trial),
+                }
             }
         }
         self.freed.push(freed);
         super::spin::PASS
     }
 
+    /// Ends the run until a trial has decided. It is then repeated, from the beginning of a loop
+    /// whose end decides what else is explored.
+    fn doubt(&mut self, trial: Trial) -> Attempt {
+        if let Some(spin) = self.phase.spin() {
+            self.graph = core::mem::take(&mut spin.before);
+        }
+        self.phase = Phase::Doubtful(Box::new(trial));
+        Attempt::Wait
+    }
+
     /// The trial of a drop that may be too early.
-    pub(super) fn trial(&self, freed: Freed) -> Box<Trial> {
+    fn trial(&self, freed: Freed) -> Trial {
         let mut graph = self.graph.clone();
         graph.truncate(0, &self.graph.reached_before(freed.before)[1]);
-        Box::new(Trial { freed, graph })
+        Trial { freed, graph }
     }
 }
 
@@ -140,28 +186,25 @@ pub(crate) fn run_model(
     let mut pending = Vec::new();
     loop {
         let phase = line.clone().map_or(Phase::Replaying, Phase::Following);
-        let mut given = graph.given.clone();
+        let mut statics = graph.statics.clone();
         let (ended, last, others) = run(graph, limits, ordered, phase, model.clone());
         pending.extend(others);
         match ended {
-            Ended::Doubtful(failure, trial) => {
-                Arc::make_mut(&mut given).excused.push(trial.freed.before);
-                let Trial { graph, .. } = &*trial;
-                let graph = graph.clone();
+            Ended::Doubtful(trial) => {
+                let (way, graph) = (trial.way(), trial.graph.clone());
                 let phase = Phase::Trying(trial);
                 let (tried, ..) = run(graph, limits, ordered, phase, model.clone());
-                if let Ended::Dead = tried {
-                    return (Ended::Failed(failure), last, pending);
-                }
+                let is_in_time = !matches!(tried, Ended::Dead);
+                TRIED.with_borrow_mut(|tried| tried.insert(way, is_in_time));
             }
             Ended::Discovered(key) if line.is_some() => {
-                Arc::make_mut(&mut given).statics.push(key);
+                Arc::make_mut(&mut statics).push(key);
             }
             ended => return (ended, last, pending),
         }
         graph = match line {
-            Some(_) => Graph::with(given),
-            None => Graph { given, ..last },
+            Some(_) => Graph::with(statics),
+            None => last,
         };
     }
 }

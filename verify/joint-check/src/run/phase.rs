@@ -14,6 +14,7 @@ use crate::explore::Choice;
 /// | `Following` | the thread that the line names | extends the graph in the way that the line names | at the start, if a failure is repeated | the same |
 /// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are held back | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
 /// | `Trying` | as `Replaying` | waits | at the start, if a drop may be too early | none, if the drop is reached |
+/// | `Doubtful` | none | waits | a drop may be too early | explored again, after a trial |
 /// | `Discovered` | none | waits | a lazy static is used that the graph has no word for | explored again |
 /// | `Blocked` | none | waits | a thread waits for a write that it has skipped, or has left a loop on trial | blocked: other graphs have its continuations |
 /// | `Dead` | none | waits | a step has no place, or a loop spins without end in a graph of its own | none |
@@ -31,6 +32,7 @@ pub(super) enum Phase {
     Dead,
     Failed(Fault),
     Trying(Box<Trial>),
+    Doubtful(Box<Trial>),
     /// The address of the static.
     Discovered(usize),
     Unwinding(Aside),
@@ -49,7 +51,7 @@ impl Phase {
     pub(super) fn is_over(&self) -> bool {
         matches!(
             self,
-            Self::Blocked | Self::Dead | Self::Failed(_) | Self::Discovered(_)
+            Self::Blocked | Self::Dead | Self::Failed(_) | Self::Doubtful(_) | Self::Discovered(_)
         )
     }
 

@@ -208,7 +208,8 @@ impl Show<'_> {
             let passed = self.graph().order(event.place).rev();
             let passed = passed.take_while(|&write| write != source);
             let is_before = |write: &Id| self.step(*write) < self.step(event.id);
-            if let Some(newest) = passed.into_iter().find(is_before) {
+            let newest = passed.into_iter().find(is_before);
+            if let Some(newest) = newest.filter(|_| !event.takes()) {
                 _ = write!(text, ", though {} is newer", self.step(newest));
             }
         }

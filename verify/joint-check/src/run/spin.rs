@@ -30,8 +30,10 @@ pub(super) struct Spin {
     rounds: u8,
     /// The graphs that are left to explore if the loop ends.
     pub(super) held: Vec<Graph>,
-    /// The graph to return to, if this is a trial that only finds out whether the loop ends.
-    before: Option<Graph>,
+    /// The graph in which it began to.
+    pub(super) before: Graph,
+    /// Whether this only finds out whether the loop ends, and then returns to that graph.
+    is_trial: bool,
 }
 
 pub(super) const PASS: Attempt = Attempt::Done(Answer {
@@ -140,6 +142,7 @@ impl Run {
             if self.graph.went_on[n] > next {
                 self.phase = Phase::Spinning(Spin {
                     period,
+                    before: self.graph.clone(),
                     ..Spin::default()
                 });
                 return PASS;
@@ -180,7 +183,8 @@ impl Run {
         let lane = &mut self.lanes[usize::from(self.current)];
         let counts = lane.counted >= COUNTED;
         let Phase::Spinning(Spin {
-            before: Some(before),
+            before,
+            is_trial: true,
             ..
         }) = phase
         else {
@@ -204,16 +208,21 @@ impl Run {
 
     /// Ends the spinning of a thread that has left its loop, or waits.
     pub(super) fn leave(&mut self) {
-        let Some(Spin { held, before, .. }) = self.phase.spin() else {
+        let Some(spin) = self.phase.spin() else {
             return;
         };
-        let (held, before) = (core::mem::take(held), before.take());
-        self.phase = match before {
-            Some(before) => {
+        let Spin {
+            held,
+            before,
+            is_trial,
+            ..
+        } = core::mem::take(spin);
+        self.phase = match is_trial {
+            true => {
                 self.graph = before;
                 Phase::Blocked
             }
-            None => {
+            false => {
                 self.pending.extend(held);
                 Phase::Exploring
             }
@@ -241,7 +250,8 @@ impl Run {
         lane.status = Status::Ready;
         self.phase = Phase::Spinning(Spin {
             period: lane.period,
-            before: Some(self.graph.clone()),
+            before: self.graph.clone(),
+            is_trial: true,
             ..Spin::default()
         });
         Some(thread)

@@ -27,7 +27,7 @@ impl Show<'_> {
     fn old_value_of(&self, load: Id) -> Option<String> {
         let graph = self.graph();
         let event = graph.at(load);
-        if !event.kind.is_read() || event.outcome().0.is_some() {
+        if !event.kind.is_read() || event.takes() || event.outcome().0.is_some() {
             return None;
         }
         let passed = graph.order(event.place).rev();

@@ -1,15 +1,23 @@
 //! An unbounded channel for many senders and one receiver.
 
-use core::{cell::RefCell, sync::atomic::Ordering, time::Duration};
+use core::{
+    cell::{Cell, RefCell},
+    sync::atomic::Ordering,
+    time::Duration,
+};
 use std::{
     collections::VecDeque,
     rc::Rc,
     sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError},
 };
 
-use super::{atomic::Word, handles::Handles};
+use super::{
+    atomic::{NONE, Word},
+    handles::Handles,
+};
+use crate::graph::{Found, Op};
 
-/// The word counts the values in the channel, and says whether there are senders and a receiver.
+/// The word counts the values that were sent, and says whether there are senders and a receiver.
 const SENDERS: u64 = 1 << 62;
 const RECEIVER: u64 = 1 << 63;
 
@@ -21,11 +29,13 @@ fn is_closed(word: u64) -> bool {
     word & SENDERS == 0
 }
 
-/// The values are in the order in which the sends changed the word.
+/// The values are in the order in which the sends changed the word. A receiver changes nothing: that
+/// it takes a value before or after the next one is sent makes no difference.
 struct Channel<T> {
     word: Word,
     senders: Handles,
     values: RefCell<VecDeque<T>>,
+    received: Cell<u64>,
 }
 
 shows_its_name! { Channel }
@@ -37,6 +47,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
         word: Word::new("channel", RECEIVER | SENDERS),
         senders: Handles::new("senders"),
         values: RefCell::default(),
+        received: Cell::new(0),
     });
     (Sender(channel.clone()), Receiver(channel))
 }
@@ -91,21 +102,43 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-/// The word without a value, if it has one.
-fn less(word: u64, _: [u64; 2]) -> Option<u64> {
-    (values(word) > 0).then(|| word - 1)
-}
-
-/// The same, or the word itself if all senders are gone.
-fn less_or_closed(word: u64, operands: [u64; 2]) -> Option<u64> {
-    less(word, operands).or_else(|| is_closed(word).then_some(word))
+/// What a receiver finds in the word, after so many values.
+fn found(word: u64, after: u64) -> Option<Found> {
+    match values(word).checked_sub(after)? {
+        0 if is_closed(word) => Some(Found::End),
+        0 => Some(Found::Nothing),
+        // The close comes after all values.
+        1 if !is_closed(word) => Some(Found::Next),
+        _ => None,
+    }
 }
 
 impl<T> Receiver<T> {
-    /// Takes the value that an operation on the word has accounted for.
-    fn pop(&self) -> T {
-        let first = self.0.values.borrow_mut().pop_front();
-        first.expect("a value that is counted is there")
+    /// Takes the next value. Otherwise, the error says whether there will be one.
+    #[track_caller]
+    fn take(&self, name: &'static str, awaits: bool) -> Result<T, TryRecvError> {
+        let Channel {
+            word,
+            values: left,
+            received,
+            ..
+        } = &*self.0;
+        let after = received.get();
+        let op = Op::Receive {
+            found,
+            after,
+            awaits,
+        };
+        let word = word.access(name, op, Ordering::Acquire, NONE);
+        if values(word) == after {
+            return Err(match is_closed(word) {
+                true => TryRecvError::Disconnected,
+                false => TryRecvError::Empty,
+            });
+        }
+        received.set(after + 1);
+        let first = left.borrow_mut().pop_front();
+        Ok(first.expect("a value that is counted is there"))
     }
 
     /// Waits for a value.
@@ -114,10 +147,7 @@ impl<T> Receiver<T> {
     /// If there is none, and all senders are gone.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        match values(self.0.word.wait("recv", 0, less_or_closed)) {
-            0 => Err(RecvError),
-            _ => Ok(self.pop()),
-        }
+        self.take("recv", true).map_err(|_| RecvError)
     }
 
     /// Waits for a value, or gives up. Both are tried at each point, so the duration has no effect.
@@ -139,19 +169,14 @@ impl<T> Receiver<T> {
     /// If there is none.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
-        let word = self.0.word.update("try_recv", 0, Ordering::Acquire, less);
-        match values(word) {
-            0 if is_closed(word) => Err(TryRecvError::Disconnected),
-            0 => Err(TryRecvError::Empty),
-            _ => Ok(self.pop()),
-        }
+        self.take("try_recv", false)
     }
 }
 
 impl<T> Drop for Receiver<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let close = |word: u64, _| Some((word & !RECEIVER) - values(word));
+        let close = |word: u64, _| Some(word & !RECEIVER);
         self.0.word.update("drop", 0, Ordering::Acquire, close);
         let left = self.0.values.take();
         drop(left);
