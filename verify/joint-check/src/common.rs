@@ -39,7 +39,7 @@ macro_rules! lock {
             #[track_caller]
             pub fn new(value: T) -> Self {
                 Self {
-                    word: Word::new(stringify!($name), 0),
+                    word: OwnedWord::new(stringify!($name), 0),
                     poison: Poison::default(),
                     value: UnsafeCell::new(value),
                 }

@@ -9,20 +9,25 @@ use std::{sync::Arc, task::Wake};
 
 use crate::{
     graph::Freely,
-    sync::{Mutex, Notify},
+    sync::{
+        Mutex,
+        atomic::Word,
+        notify::{notify, wait},
+    },
 };
 
-struct Notification(Notify);
+/// It ends with the last waker, whose count is std's and orders nothing here.
+struct Notification(Word);
 
 impl Wake for Notification {
     #[track_caller]
     fn wake(self: Arc<Self>) {
-        self.0.notify();
+        notify(self.0);
     }
 
     #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
-        self.0.notify();
+        notify(self.0);
     }
 }
 
@@ -32,14 +37,14 @@ impl Wake for Notification {
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let notification = Arc::new(Notification(Notify::new()));
+    let notification = Arc::new(Notification(Word::new("Notify", 0)));
     let waker = Waker::from(notification.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        notification.0.wait_or(Freely::Ends);
+        wait(notification.0, Freely::Ends);
     }
 }
 

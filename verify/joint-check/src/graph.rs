@@ -332,7 +332,7 @@ impl Graph {
         before.all(|(thread, before)| thread == usize::from(event.thread) || done(thread) >= before)
     }
 
-    fn holds(&self, id: Id) -> bool {
+    pub(crate) fn holds(&self, id: Id) -> bool {
         usize::from(id.index) < self.threads[usize::from(id.thread)].len()
     }
 

@@ -60,6 +60,7 @@ unsafe impl GlobalAlloc for Heap {
             let mut freed = FREED.take();
             freed.push((pointer, layout));
             FREED.set(freed);
+            crate::run::dealloc(pointer.addr(), layout.size());
             in_model(true);
         } else {
             // SAFETY: as the caller says.

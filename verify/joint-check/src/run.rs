@@ -8,6 +8,8 @@ mod explain;
 mod free;
 mod hint;
 mod locals;
+#[cfg(unix)]
+mod overflow;
 mod phase;
 mod place;
 mod replay;
@@ -20,6 +22,7 @@ mod unwind;
 use core::{
     any::Any,
     cell::{Cell, RefCell},
+    ops::Range,
     panic::Location,
     ptr::NonNull,
     sync::atomic::Ordering,
@@ -28,7 +31,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use access::Long;
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
-use free::Freed;
+use free::{Freed, Touched};
 use locals::Local;
 use phase::Phase;
 
@@ -41,7 +44,7 @@ use crate::{
 
 pub(crate) use self::{
     end::{Ended, Failure},
-    free::{Owned, forget_trials, run_model},
+    free::{Owned, dealloc, forget_trials, run_model},
     locals::{get_static, has_locals, local, set_static, static_word},
     place::place,
     show::{Fault, REPLAY, parse},
@@ -97,6 +100,8 @@ pub(crate) enum Request {
     EndOfAccess(Id),
     /// An atomic or a cell ends, which is no step.
     Free(Id),
+    /// Memory is freed, which is no step: the address, and the size.
+    Dealloc(usize, usize),
     /// A lazy static is used that the graph has no word for.
     Discover(usize),
 }
@@ -141,6 +146,7 @@ impl Request {
             | Self::Look { .. }
             | Self::EndOfAccess(_)
             | Self::Free(_)
+            | Self::Dealloc(..)
             | Self::Discover(_) => (Kind::End, none),
         };
         let mut event = Event::new(id, kind, self.place().unwrap_or(id), ordering);
@@ -195,6 +201,10 @@ struct Lane {
     at: u16,
     /// The address at which its stack begins.
     root: usize,
+    /// The lowest address of its stack.
+    limit: usize,
+    /// How many locations and pieces of memory it has freed since its last operation.
+    frees: u16,
     /// The iterations of loops that wait.
     looks: Vec<spin::Look>,
     /// Steps per iteration of the loop in which it is blocked.
@@ -265,6 +275,9 @@ struct Run {
     long: Vec<Long>,
     /// The atomics and cells that have ended.
     freed: Vec<Freed>,
+    touched: Vec<Touched>,
+    /// Memory that the model has freed.
+    gone: Vec<(Range<usize>, Freed)>,
     statics: BTreeMap<usize, Box<dyn Any>>,
     stacks: Vec<DefaultStack>,
     /// Where the values were made whose counts have an order.

@@ -6,8 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
+use corosensei::{
+    Coroutine, CoroutineResult, Yielder,
+    stack::{DefaultStack, Stack},
+};
 
+#[cfg(unix)]
+use super::overflow;
 use super::{
     Attempt, BEAT, Ended, Fault, Lane, Limits, NUMBER, Panic, Phase, Places, REPLAY, RUN, Request,
     Run, STACKS, Site, Status,
@@ -24,8 +29,7 @@ use crate::{
 /// The steps of a thread have numbers of 16 bits.
 const MOST_STEPS: usize = 65_000;
 
-/// The size of the stack of a thread, of which the system gives what is used. A thread that needs
-/// more kills the process without a word.
+/// The size of the stack of a thread, of which the system gives what is used.
 const STACK: usize = 8 << 20;
 
 /// Runs a model along a graph and on from there. Returns the graphs that are left to explore.
@@ -36,6 +40,8 @@ pub(super) fn run(
     phase: Phase,
     main: impl FnOnce() + 'static,
 ) -> (Ended, Graph, Vec<Graph>) {
+    #[cfg(unix)]
+    overflow::watch();
     let mut run = Run {
         number: NUMBER.replace(NUMBER.get().wrapping_add(1)),
         graph,
@@ -128,12 +134,21 @@ pub(super) fn resume(thread: u8) -> Option<Panic> {
     let mut coroutine = with(|run| {
         run.current = thread;
         run.lane().panics = false;
-        let coroutine = run.lane().coroutine.take();
+        let lane = run.lane();
+        #[cfg(unix)]
+        overflow::set(Some(overflow::Running {
+            limit: lane.limit,
+            thread,
+            name: lane.name.as_deref().map(core::ptr::from_ref),
+        }));
+        let coroutine = lane.coroutine.take();
         coroutine.expect("a ready thread has a stack")
     });
     heap::in_model(true);
     let result = coroutine.resume(());
     heap::in_model(false);
+    #[cfg(unix)]
+    overflow::set(None);
     with(|run| match result {
         CoroutineResult::Yield(()) => {
             run.lane().coroutine = Some(coroutine);
@@ -152,6 +167,7 @@ impl Run {
         let stack = self.stacks.pop().unwrap_or_else(|| {
             DefaultStack::new(STACK).expect("the system has memory for a stack")
         });
+        let limit = stack.limit().get();
         // If the thread never runs, what it owns is leaked, as for a thread that never ends.
         let body = ManuallyDrop::new(body);
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
@@ -169,6 +185,7 @@ impl Run {
         let lane = &mut self.lanes[usize::from(thread)];
         lane.coroutine = Some(coroutine);
         lane.status = Status::Ready;
+        lane.limit = limit;
     }
 
     /// A thread that can replay its next step.
@@ -225,7 +242,9 @@ impl Run {
     }
 
     pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {
-        self.beat.step(site.at);
+        if !matches!(request, Request::Dealloc(..)) {
+            self.beat.step(site.at);
+        }
         if let Some(answer) = self.answer_unwinding(request) {
             return answer;
         }
@@ -237,6 +256,7 @@ impl Run {
             }
             Request::EndOfAccess(begin) => return self.end(begin),
             Request::Free(place) => return self.free(place),
+            Request::Dealloc(address, size) => return self.dealloc(address..address + size),
             Request::Discover(key) => {
                 self.phase = Phase::Discovered(key);
                 return Attempt::Wait;

@@ -5,7 +5,7 @@
 //! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc`
 //! of std's, it is too early.
 
-use core::cell::RefCell;
+use core::{cell::RefCell, ops::Range};
 use std::{
     backtrace::Backtrace,
     collections::{HashMap, VecDeque},
@@ -36,8 +36,18 @@ impl Owned {
         Self { place, run }
     }
 
+    /// Returns the location, for an access.
     pub(crate) fn id(&self) -> Id {
-        self.place
+        let (address, place) = (core::ptr::from_ref(self).addr(), self.place);
+        with(|run| {
+            let access = run.next_step();
+            run.touched.push(Touched {
+                address,
+                place,
+                access,
+            });
+        });
+        place
     }
 }
 
@@ -51,12 +61,28 @@ impl Drop for Owned {
     }
 }
 
+/// Frees memory of the model.
+pub(crate) fn dealloc(address: usize, size: usize) {
+    if size >= size_of::<Owned>() && super::number().is_some() {
+        perform("dealloc", Request::Dealloc(address, size));
+    }
+}
+
+/// An access to a location: the address of the location in this run, and the step of the access.
+pub(super) struct Touched {
+    address: usize,
+    place: Id,
+    access: Id,
+}
+
 /// A location that has ended.
 #[derive(Clone, Copy)]
 pub(crate) struct Freed {
     pub(super) place: Id,
     /// The step of its thread that would have come next.
     pub(super) before: Id,
+    /// How many others its thread has freed right before that step.
+    nth: u16,
 }
 
 /// What leads to a drop: where it is, the spawns of the threads, and what they have done.
@@ -80,11 +106,8 @@ pub(crate) struct Trial {
 
 impl Trial {
     fn way(&self) -> Way {
-        (
-            self.freed.before,
-            self.graph.spawned,
-            self.graph.canonical(),
-        )
+        let (before, graph) = (self.freed.before, &self.graph);
+        (before, graph.spawned, graph.canonical())
     }
 
     /// Whether the drop is in time, if that has been tried.
@@ -108,35 +131,83 @@ impl Trial {
 }
 
 impl Run {
+    /// What has freed the memory, or the location, of an access that is not in the graph yet.
+    pub(super) fn freed_before(&self, access: Id, place: Id) -> Option<Freed> {
+        let ended = self.freed.iter().find(|freed| freed.place == place);
+        let mut touched = self.touched.iter().rev();
+        let address = touched.find(|it| it.access == access).map(|it| it.address);
+        let mut gone = self.gone.iter();
+        let gone = gone.find(|(memory, _)| address.is_some_and(|it| memory.contains(&it)));
+        let gone = gone.map(|&(_, freed)| Freed { place, ..freed });
+        ended.copied().or(gone)
+    }
+
+    fn next_step(&self) -> Id {
+        let thread = self.current;
+        let index = self.lanes[usize::from(thread)].at;
+        Id { thread, index }
+    }
+
     /// Ends a location.
     pub(super) fn free(&mut self, place: Id) -> Attempt {
-        let thread = self.current;
-        let index = self.lane().at;
-        let before = Id { thread, index };
-        let freed = Freed { place, before };
+        let known = self.graph.known_before(self.next_step());
+        let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
+        let other = self.graph.all_accesses(place).find(is_unordered);
+        let other = other.map(|other| (place, other.id));
+        let freed = match self.is_in_time(place, other) {
+            Ok(freed) => freed,
+            Err(attempt) => return attempt,
+        };
+        self.freed.push(freed);
+        super::spin::PASS
+    }
+
+    /// Frees memory, and with it the locations that are there and have not ended. One that has moved
+    /// was last used elsewhere.
+    pub(super) fn dealloc(&mut self, memory: Range<usize>) -> Attempt {
+        let known = self.graph.known_before(self.next_step());
+        let ended = |place: Id| self.freed.iter().any(|freed| freed.place == place);
+        // Of one that has not been done yet, its own step says so.
+        let is_unordered = |it: &&Touched| {
+            memory.contains(&it.address)
+                && self.graph.holds(it.access)
+                && !it.access.is_in(&known)
+                && !ended(it.place)
+        };
+        let other = self.touched.iter().find(is_unordered);
+        let other = other.map(|other| (other.place, other.access));
+        match self.is_in_time(Id::ROOT, other) {
+            Err(attempt) => return attempt,
+            Ok(freed) => self.gone.push((memory, freed)),
+        }
+        super::spin::PASS
+    }
+
+    /// Whether what a thread frees may be freed now, although there is perhaps another access which
+    /// does not happen before that.
+    fn is_in_time(&mut self, place: Id, other: Option<(Id, Id)>) -> Result<Freed, Attempt> {
+        let before = self.next_step();
+        let nth = self.lane().frees;
+        self.lane().frees += 1;
+        let place = other.map_or(place, |(place, _)| place);
+        let freed = Freed { place, before, nth };
         if let Phase::Trying(trial) = &self.phase {
-            if trial.freed.before == before && trial.freed.place == place {
+            if (trial.freed.before, trial.freed.nth) == (before, nth) {
                 self.phase = match is_in_an_arc() {
                     true => Phase::Blocked,
                     false => Phase::Dead,
                 };
-                return Attempt::Wait;
+                return Err(Attempt::Wait);
             }
-        } else {
-            let known = self.graph.known_before(before);
-            let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
-            let other = self.graph.all_accesses(place).find(is_unordered);
-            if let Some(other) = other.map(|other| other.id) {
-                let trial = self.trial(freed);
-                match trial.verdict() {
-                    Some(true) => {}
-                    Some(false) => return self.fail(Fault::Freed(freed, other)),
-                    None => return self.doubt(trial),
-                }
+        } else if let Some((_, access)) = other {
+            let trial = self.trial(freed);
+            match trial.verdict() {
+                Some(true) => {}
+                Some(false) => return Err(self.fail(Fault::Freed(freed, access))),
+                None => return Err(self.doubt(trial)),
             }
         }
-        self.freed.push(freed);
-        super::spin::PASS
+        Ok(freed)
     }
 
     /// Ends the run until a trial has decided. It is then repeated, from the beginning of a loop
@@ -167,7 +238,14 @@ fn is_in_an_arc() -> bool {
     let frames = frames.filter(|(number, _)| is_number(number));
     let mut names = frames.map(|(_, name)| name.trim_start_matches(['<', '&']));
     let is_arc = |name: &str| name.contains("sync::Arc<") && name.contains("drop_slow");
-    let ours = ["std::", "core::", "alloc::", "joint_check::", "loom::"];
+    let ours = [
+        "std::",
+        "core::",
+        "alloc::",
+        "__rust",
+        "joint_check::",
+        "loom::",
+    ];
     let is_ours = |name: &str| ours.iter().any(|start| name.starts_with(start));
     names
         .find(|name| is_arc(name) || !is_ours(name))

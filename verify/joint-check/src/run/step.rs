@@ -30,11 +30,10 @@ impl Run {
                         was freed, or it is kept from one execution to the next";
             return self.fail(Fault::Limit(text.into()));
         }
-        let freed = self
-            .freed
-            .iter()
-            .find(|freed| Some(freed.place) == request.place());
-        if let Some(&freed) = freed {
+        let freed = request
+            .place()
+            .and_then(|place| self.freed_before(id, place));
+        if let Some(freed) = freed {
             return self.fail(Fault::UsedAfter(freed));
         }
         let mut event = request.event(id);

@@ -64,6 +64,9 @@ impl Run {
         let Phase::Unwinding(aside) = &mut self.phase else {
             return None;
         };
+        if let Request::Dealloc(..) = request {
+            return Some(super::spin::PASS);
+        }
         aside.steps += 1;
         if !panicking() && !aside.drops_statics || aside.steps > self.limits.events {
             // The panic was caught, or a destructor waits, so this run finds nothing more.
@@ -117,7 +120,8 @@ impl Run {
             | Request::End
             | Request::Again { .. }
             | Request::EndOfAccess(_)
-            | Request::Free(_) => {}
+            | Request::Free(_)
+            | Request::Dealloc(..) => {}
         }
         Some(Attempt::Done(answer))
     }

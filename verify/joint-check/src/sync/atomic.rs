@@ -35,7 +35,7 @@ pub fn spin_loop_hint() {
 pub(crate) struct Word(Id);
 
 impl Word {
-    /// Creates a location. `name` is that of the type to which it belongs, such as `Mutex`.
+    /// Creates a location. `name` is that of the type to which it belongs, such as `channel`.
     #[track_caller]
     pub(crate) fn new(name: &'static str, value: u64) -> Self {
         let kind = Kind::Atomic;
@@ -45,6 +45,7 @@ impl Word {
     pub(crate) const fn at(place: Id) -> Self {
         Self(place)
     }
+
     /// Does an operation and returns the value that it has read.
     #[track_caller]
     pub(crate) fn access(
@@ -147,6 +148,23 @@ impl Word {
     }
 }
 
+/// The location of a lock, which ends with it.
+#[derive(Debug)]
+pub(crate) struct OwnedWord(Owned);
+
+impl OwnedWord {
+    #[track_caller]
+    pub(crate) fn new(name: &'static str, value: u64) -> Self {
+        Self(Owned::new(name, Kind::Atomic, value))
+    }
+
+    /// Returns the location, for an operation.
+    #[track_caller]
+    pub(crate) fn get(&self) -> Word {
+        Word::at(self.0.id())
+    }
+}
+
 /// The failure ordering of an operation that cannot fail.
 pub(crate) const NONE: Ordering = Ordering::Relaxed;
 
@@ -196,6 +214,7 @@ macro_rules! checked {
                 Bits::of(perform("unsync_load", Request::PlainRead { place }).value)
             }
 
+            #[track_caller]
             fn word(&self) -> Word {
                 Word::at(self.place.id())
             }

@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use super::atomic::Word;
+use super::atomic::OwnedWord;
 
 /// The word counts the threads that have arrived, and in its upper half the rounds.
 const ROUND: u64 = 1 << 32;
@@ -10,7 +10,7 @@ const ROUND: u64 = 1 << 32;
 /// A place where threads wait for each other.
 #[derive(Debug)]
 pub struct Barrier {
-    word: Word,
+    word: OwnedWord,
     threads: u64,
 }
 
@@ -30,7 +30,7 @@ impl Barrier {
     #[track_caller]
     pub fn new(threads: usize) -> Self {
         Self {
-            word: Word::new("Barrier", 0),
+            word: OwnedWord::new("Barrier", 0),
             threads: threads.max(1) as u64,
         }
     }
@@ -45,11 +45,12 @@ impl Barrier {
         };
         let before = self
             .word
+            .get()
             .update("come", self.threads, Ordering::AcqRel, come);
         let is_leader = before % ROUND + 1 == self.threads;
         if !is_leader {
             let is_over = |word: u64, [round, _]: [u64; 2]| (word / ROUND != round).then_some(word);
-            self.word.wait("wait", before / ROUND, is_over);
+            self.word.get().wait("wait", before / ROUND, is_over);
         }
         BarrierWaitResult(is_leader)
     }

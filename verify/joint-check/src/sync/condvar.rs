@@ -5,7 +5,7 @@ use std::sync::{LockResult, PoisonError};
 
 use super::{
     MutexGuard,
-    atomic::{NONE, Word},
+    atomic::{NONE, OwnedWord, Word},
 };
 use crate::{
     graph::{Freely, Op, Others},
@@ -16,7 +16,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Condvar {
     /// The waiting threads, a byte for each: its number + 1. The lowest byte has waited longest.
-    queue: Word,
+    queue: OwnedWord,
 }
 
 /// Whether a wait ended because its time had passed.
@@ -65,7 +65,7 @@ impl Condvar {
     #[track_caller]
     pub fn new() -> Self {
         Self {
-            queue: Word::new("Condvar", 0),
+            queue: OwnedWord::new("Condvar", 0),
         }
     }
 
@@ -120,7 +120,10 @@ impl Condvar {
     #[track_caller]
     fn withdraw(&self, name: &'static str, token: Word) -> bool {
         let me = u64::from(run::current()) + 1;
-        let queue = self.queue.update(name, me, Ordering::Relaxed, without);
+        let queue = self
+            .queue
+            .get()
+            .update(name, me, Ordering::Relaxed, without);
         let is_there = holds(queue, me);
         if !is_there {
             notified(token, Others::None);
@@ -133,7 +136,7 @@ impl Condvar {
     fn enlist(&self) -> Word {
         let token = run::wake_token();
         let me = u64::from(run::current()) + 1;
-        self.queue.update("wait", me, Ordering::Relaxed, with);
+        self.queue.get().update("wait", me, Ordering::Relaxed, with);
         token
     }
 
@@ -150,7 +153,7 @@ impl Condvar {
                 false => Others::Chosen(length),
             },
         };
-        let queue = self.queue.answer("notify_one", op, NONE, NONE);
+        let queue = self.queue.get().answer("notify_one", op, NONE, NONE);
         notify(rank_of(queue.value, queue.outcome.into()));
     }
 
@@ -159,6 +162,7 @@ impl Condvar {
     pub fn notify_all(&self) {
         let queue = self
             .queue
+            .get()
             .update("notify_all", 0, Ordering::Relaxed, |_, _| Some(0));
         for thread in queue.to_le_bytes() {
             notify(thread.into());

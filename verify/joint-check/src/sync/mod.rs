@@ -7,7 +7,7 @@ mod condvar;
 mod handles;
 pub mod mpsc;
 mod mutex;
-mod notify;
+pub(crate) mod notify;
 mod poison;
 mod rwlock;
 

@@ -8,13 +8,13 @@ use core::{
 };
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use super::{atomic::Word, poison::Poison};
+use super::{atomic::OwnedWord, poison::Poison};
 use crate::{graph::Op, run};
 
 /// A mutual exclusion lock.
 #[derive(Debug)]
 pub struct Mutex<T: ?Sized> {
-    word: Word,
+    word: OwnedWord,
     poison: Poison,
     value: UnsafeCell<T>,
 }
@@ -31,6 +31,7 @@ impl<T: ?Sized> Mutex<T> {
     fn take(&self, name: &'static str, awaits: bool) -> u64 {
         let op = Op::exchange(0, 1, awaits);
         self.word
+            .get()
             .access(name, op, Ordering::Acquire, Ordering::Relaxed)
     }
 
@@ -59,7 +60,7 @@ impl<T: ?Sized> Mutex<T> {
 
     #[track_caller]
     pub(super) fn unlock(&self) {
-        self.word.store("unlock", 0, Ordering::Release);
+        self.word.get().store("unlock", 0, Ordering::Release);
     }
 
     /// Takes the lock if it is free.

@@ -7,7 +7,7 @@ use core::{
 };
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
-use super::{atomic::Word, poison::Poison};
+use super::{atomic::OwnedWord, poison::Poison};
 use crate::run;
 
 /// The value of the word while a writer holds the lock. Below are readers.
@@ -19,7 +19,7 @@ const WAITING: u64 = 1 << 40;
 /// [`Builder::writers_first`](crate::model::Builder::writers_first).
 #[derive(Debug)]
 pub struct RwLock<T: ?Sized> {
-    word: Word,
+    word: OwnedWord,
     poison: Poison,
     value: UnsafeCell<T>,
 }
@@ -48,7 +48,7 @@ impl<T: ?Sized> RwLock<T> {
     /// Waits until no writer holds the lock.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        self.word.wait("read", 0, one_more);
+        self.word.get().wait("read", 0, one_more);
         self.poison.result(RwLockReadGuard { lock: self })
     }
 
@@ -58,7 +58,10 @@ impl<T: ?Sized> RwLock<T> {
     /// If one holds it, or it is poisoned.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        let before = self.word.update("try_read", 0, Ordering::Acquire, one_more);
+        let before = self
+            .word
+            .get()
+            .update("try_read", 0, Ordering::Acquire, one_more);
         if before >= WRITER {
             return Err(TryLockError::WouldBlock);
         }
@@ -69,13 +72,13 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
         if !run::limits().writers_first {
-            self.word.wait("write", 0, alone);
+            self.word.get().wait("write", 0, alone);
             return self.poison.result(self.writer());
         }
         let (name, order) = ("write", Ordering::Acquire);
-        let before = self.word.update(name, 0, order, alone_or_announced);
+        let before = self.word.get().update(name, 0, order, alone_or_announced);
         if before % WAITING != 0 {
-            self.word.wait("write", WAITING, alone);
+            self.word.get().wait("write", WAITING, alone);
         }
         self.poison.result(self.writer())
     }
@@ -93,7 +96,10 @@ impl<T: ?Sized> RwLock<T> {
     /// If somebody holds it, or it is poisoned.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        let before = self.word.update("try_write", 0, Ordering::Acquire, alone);
+        let before = self
+            .word
+            .get()
+            .update("try_write", 0, Ordering::Acquire, alone);
         match before % WAITING {
             0 => Ok(self.poison.result(self.writer())?),
             _ => Err(TryLockError::WouldBlock),
@@ -122,6 +128,7 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         self.lock
             .word
+            .get()
             .add("unlock (read)", u64::MAX, Ordering::Release);
     }
 }
@@ -132,9 +139,9 @@ impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
         let (name, order) = ("unlock (write)", Ordering::Release);
         self.lock.poison.released(self.panicked_before);
         if run::limits().writers_first {
-            self.lock.word.add(name, WRITER.wrapping_neg(), order);
+            self.lock.word.get().add(name, WRITER.wrapping_neg(), order);
         } else {
-            self.lock.word.store(name, 0, order);
+            self.lock.word.get().store(name, 0, order);
         }
     }
 }

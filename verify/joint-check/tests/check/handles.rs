@@ -63,18 +63,100 @@ fn a_look_at_a_count_orders_its_changes() {
     assert_eq!(found, [(false, false), (false, true), (true, false)]);
 }
 
+/// A receiver does not see whether a value was sent before it takes another one.
 #[test]
-fn senders_that_leave_have_one_order() {
-    let counted = count(|| {
-        let (sender, receiver) = mpsc::channel();
-        for number in 0..2 {
-            let sender = sender.clone();
-            thread::spawn(move || sender.send(number).unwrap());
+fn a_receiver_takes_values_in_each_order_of_the_sends() {
+    for (senders, orders) in [(1, 2), (2, 6), (3, 24)] {
+        let counted = count(move || {
+            let (sender, receiver) = mpsc::channel();
+            for number in 0..senders {
+                let sender = sender.clone();
+                thread::spawn(move || sender.send(number).unwrap());
+            }
+            drop(sender);
+            assert_eq!(std::iter::from_fn(|| receiver.recv().ok()).count(), senders);
+        });
+        // The orders of the sends, and which handle is the last.
+        assert_eq!(counted.complete, orders);
+    }
+}
+
+/// A queue behind a lock, which each receive changes.
+#[derive(Clone, Default)]
+struct Queue(
+    StdArc<(
+        joint_check::sync::Mutex<Vec<usize>>,
+        joint_check::sync::Condvar,
+    )>,
+);
+
+impl Queue {
+    fn send(&self, value: usize) {
+        self.0.0.lock().unwrap().push(value);
+        self.0.1.notify_one();
+    }
+
+    fn receive(&self, waits: bool) -> Option<usize> {
+        let mut values = self.0.0.lock().unwrap();
+        while waits && values.is_empty() {
+            values = self.0.1.wait(values).unwrap();
         }
-        drop(sender);
-        assert_eq!(std::iter::from_fn(|| receiver.recv().ok()).count(), 2);
-    });
-    assert!(counted.complete < 50, "{counted:?}");
+        (!values.is_empty()).then(|| values.remove(0))
+    }
+}
+
+#[test]
+fn channels_by_chance_end_as_queues_behind_a_lock() {
+    for seed in 0..30 {
+        let run = |is_queue: bool| {
+            let found = ends(move || {
+                let mut below = chance(seed + 5_000);
+                let (sender, receiver) = mpsc::channel();
+                let queue = Queue::default();
+                let mut sent = 0;
+                let senders = (0..1 + below(2)).map(|thread| {
+                    let values: Vec<_> = (0..1 + below(2))
+                        .map(|n| (10 * thread + n) as usize)
+                        .collect();
+                    sent += values.len();
+                    let (sender, queue) = (sender.clone(), queue.clone());
+                    thread::spawn(move || {
+                        for value in values {
+                            match is_queue {
+                                true => queue.send(value),
+                                false => sender.send(value).unwrap(),
+                            }
+                        }
+                    })
+                });
+                let mut senders = Vec::from_iter(senders);
+                let mut got = Vec::new();
+                let mut taken = 0;
+                for _ in 0..4 {
+                    if below(4) == 0 && !senders.is_empty() {
+                        senders.remove(0).join().unwrap();
+                        continue;
+                    }
+                    let waits = below(3) > 0 && taken < sent;
+                    let value = match is_queue {
+                        true => queue.receive(waits),
+                        false if waits => receiver.recv().ok(),
+                        false => receiver.try_recv().ok(),
+                    };
+                    taken += usize::from(value.is_some());
+                    got.push(value);
+                }
+                senders
+                    .into_iter()
+                    .for_each(|sender| sender.join().unwrap());
+                got
+            });
+            (found, last_count())
+        };
+        let (channel, queue) = (run(false), run(true));
+        assert_eq!(channel.0, queue.0, "{seed}");
+        assert!(channel.1.complete <= queue.1.complete, "{seed}");
+    }
 }
 
 /// Who has dropped each value, and what the drop has read.

@@ -173,8 +173,8 @@ struct Inner {
     value: UnsafeCell<u32>,
 }
 
-/// An `Arc` by hand.
-struct Handle(*mut Inner, Ordering, bool);
+/// An `Arc` by hand: the order of its drops, whether they have a fence, and what frees the memory.
+struct Handle(*mut Inner, Ordering, bool, fn(*mut Inner));
 
 // SAFETY: the model looks for what is wrong.
 unsafe impl Send for Handle {}
@@ -190,64 +190,116 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let Self(inner, order, has_fence) = *self;
+        let Self(inner, order, has_fence, free) = *self;
         // SAFETY: the handle keeps the value.
         if unsafe { (*inner).count.fetch_sub(1, order) } == 1 {
             if has_fence {
                 fence(Acquire);
             }
-            // SAFETY: this was the last handle.
-            drop(unsafe { Box::from_raw(inner) });
+            free(inner);
         }
     }
 }
 
-#[test]
-fn a_free_is_ordered_after_all_accesses() {
-    let run = |order: Ordering, has_fence: bool| {
-        move || {
-            let inner = Inner {
-                count: AtomicUsize::new(2),
-                value: UnsafeCell::new(7),
-            };
-            let inner = Box::into_raw(Box::new(inner));
-            let [ours, theirs] = [
-                Handle(inner, order, has_fence),
-                Handle(inner, order, has_fence),
-            ];
-            let other = thread::spawn(move || theirs.read());
-            ours.read();
-            drop(ours);
-            other.join().unwrap();
-        }
-    };
-    assert_eq!(count(run(Release, true)).complete, 2);
-    let says = "does not happen before that. Step";
-    assert_fails(says, run(Release, false));
-    assert_fails(says, run(Relaxed, true));
-    assert!(failure(run(Release, false)).contains("use after free: AtomicUsize#"));
+fn with_drops(inner: *mut Inner) {
+    // SAFETY: it was a box, and the last handle frees it.
+    drop(unsafe { Box::from_raw(inner) });
+}
+
+fn without_drops(inner: *mut Inner) {
+    // SAFETY: as above.
+    unsafe { std::alloc::dealloc(inner.cast(), std::alloc::Layout::new::<Inner>()) };
 }
 
 #[test]
-fn an_atomic_that_is_used_after_its_free_is_found() {
-    assert_fails("use after free", || {
-        let words = Box::into_raw(Box::new([0; 2].map(AtomicUsize::new)));
-        let address = words.expose_provenance();
-        let other = thread::spawn(move || {
-            let words: *const [AtomicUsize; 2] = std::ptr::with_exposed_provenance(address);
-            // SAFETY: that is the bug.
-            let [first, second] = unsafe { &*words };
-            first.store(1, Release);
-            second.load(Relaxed);
-        });
-        // SAFETY: nobody frees it before.
-        while unsafe { (*words)[0].load(Acquire) } == 0 {
-            thread::yield_now();
+fn a_free_is_ordered_after_all_accesses() {
+    for free in [with_drops, without_drops] {
+        let run = |order: Ordering, has_fence: bool| {
+            move || {
+                let inner = Inner {
+                    count: AtomicUsize::new(2),
+                    value: UnsafeCell::new(7),
+                };
+                let inner = Box::into_raw(Box::new(inner));
+                let handle = || Handle(inner, order, has_fence, free);
+                let [ours, theirs] = [handle(), handle()];
+                let other = thread::spawn(move || theirs.read());
+                ours.read();
+                drop(ours);
+                other.join().unwrap();
+            }
+        };
+        assert_eq!(count(run(Release, true)).complete, 2);
+        let says = "does not happen before that. Step";
+        assert_fails(says, run(Release, false));
+        assert_fails(says, run(Relaxed, true));
+        assert!(failure(run(Release, false)).contains("use after free: "));
+    }
+}
+
+/// The last access, or the memory, is of a thread that the free does not know of.
+#[test]
+fn memory_that_is_used_after_its_free_is_found_without_a_drop_as_well() {
+    let run = |uses: bool| {
+        move || {
+            let words = Box::into_raw(Box::new([0; 2].map(AtomicUsize::new)));
+            let address = words.expose_provenance();
+            let other = thread::spawn(move || {
+                let words: *const [AtomicUsize; 2] = std::ptr::with_exposed_provenance(address);
+                // SAFETY: that is the bug.
+                let [first, second] = unsafe { &*words };
+                first.store(1, Release);
+                uses.then(|| second.load(Relaxed));
+            });
+            // SAFETY: nobody frees it before.
+            while unsafe { (*words)[0].load(Acquire) } == 0 {
+                thread::yield_now();
+            }
+            // SAFETY: it was a box.
+            drop(unsafe { Box::from_raw(words.cast::<[std::mem::MaybeUninit<AtomicUsize>; 2]>()) });
+            other.join().unwrap();
         }
-        // SAFETY: it was a box.
-        drop(unsafe { Box::from_raw(words) });
-        other.join().unwrap();
+    };
+    count(run(false));
+    assert_fails("use after free: AtomicUsize#2", run(true));
+    // What has moved is used elsewhere.
+    count(|| {
+        let moved = *Box::new(AtomicUsize::new(1));
+        moved.store(2, Relaxed);
+        let mut all = vec![moved];
+        beside(
+            std::mem::take(&mut all),
+            |all| all[0].load(Relaxed),
+            |all| all[0].load(Relaxed),
+        );
     });
+}
+
+#[test]
+fn a_lock_is_dropped_after_all_that_others_did_with_it() {
+    let run = |order: Ordering| {
+        move || {
+            let lock = Box::into_raw(Box::new((Mutex::new(()), AtomicBool::new(false))));
+            let address = lock.expose_provenance();
+            let other = thread::spawn(move || {
+                let lock: *const (Mutex<()>, AtomicBool) =
+                    std::ptr::with_exposed_provenance(address);
+                // SAFETY: the flag says that it is not used any more.
+                let (lock, is_done) = unsafe { &*lock };
+                drop(lock.lock());
+                is_done.store(true, order);
+            });
+            // SAFETY: nobody frees it before.
+            while unsafe { !(*lock).1.load(Acquire) } {
+                thread::yield_now();
+            }
+            // SAFETY: it was a box.
+            drop(unsafe { Box::from_raw(lock) });
+            other.join().unwrap();
+        }
+    };
+    count(run(Release));
+    assert_fails("use after free: Mutex#1", run(Relaxed));
 }
 
 /// What std's `Arc` orders is not seen, but a trial shows that the value lives long enough.
