@@ -6,12 +6,10 @@ mod failures;
 mod freely;
 mod fuzz;
 mod handles;
-mod litmus;
 mod loom_issues;
 mod loops;
 mod memory;
 mod primitives;
-mod published;
 mod surface;
 mod threads;
 

@@ -14,7 +14,7 @@ use joint_check::{
     model::{Builder, last_count},
     sync::{
         Arc, Barrier, Condvar, Mutex, Notify, RwLock,
-        atomic::{AtomicBool, AtomicI8, AtomicUsize, Ordering::*},
+        atomic::{AtomicBool, AtomicI8, Ordering::*},
         mpsc,
     },
     thread,
@@ -196,32 +196,6 @@ fn a_notification_is_remembered_once() {
     assert_fails("deadlock", run(0));
 }
 
-/// The drop of the value comes after all that other handles did, without any other order.
-#[test]
-fn the_last_handle_drops_the_value_after_all_others() {
-    struct Owner(Shared);
-    impl Drop for Owner {
-        fn drop(&mut self) {
-            self.0.write(2);
-        }
-    }
-    let counted = count(|| {
-        let owner = Arc::new(Owner(Shared::new()));
-        let theirs = owner.clone();
-        let other = thread::spawn(move || {
-            theirs.0.write(1);
-            drop(theirs);
-        });
-        drop(owner);
-        other.join().unwrap();
-    });
-    assert_eq!(counted.complete, 2);
-    assert_fails("data race", || {
-        let owner = Owner(Shared::new());
-        beside(owner, |it| it.0.write(1), |it| it.0.write(3));
-    });
-}
-
 #[test]
 fn a_handle_that_is_forgotten_is_a_leak() {
     assert_fails("is never dropped", || std::mem::forget(Arc::new(1)));
@@ -252,39 +226,6 @@ fn only_an_only_handle_gives_the_value_back() {
         let other = thread::spawn(move || drop(two));
         other.join().unwrap();
         assert_eq!(Arc::try_unwrap(one).unwrap(), 2);
-    });
-}
-
-joint_check::lazy_static! {
-    static ref TOTAL: AtomicUsize = AtomicUsize::new(0);
-    static ref MADE: Mutex<u32> = Mutex::new(*ONCE);
-    static ref ONCE: u32 = {
-        TOTAL.fetch_add(1, Relaxed);
-        7
-    };
-}
-
-#[test]
-fn a_lazy_static_is_made_once_in_each_execution() {
-    let counted = count(|| {
-        let look = |(): &()| *MADE.lock().unwrap();
-        assert_eq!(beside((), look, look), (7, 7));
-        assert_eq!(TOTAL.load(Relaxed), 1);
-    });
-    assert!(counted.complete >= 2);
-}
-
-joint_check::thread_local! {
-    static MINE: std::cell::Cell<u32> = std::cell::Cell::new(1);
-}
-
-#[test]
-fn a_thread_local_is_of_one_thread() {
-    count(|| {
-        MINE.with(|mine| mine.set(2));
-        let other = thread::spawn(|| MINE.with(|mine| assert_eq!(mine.get(), 1)));
-        other.join().unwrap();
-        MINE.with(|mine| assert_eq!(mine.get(), 2));
     });
 }
 

@@ -1,84 +1,15 @@
-//! What litmus programs do not have: locks, park, loops that wait, leaks and pointers.
+//! What programs made by chance do not have: pointers, loops that count, updates, and threads that
+//! others spawn.
 
 use std::sync::Arc;
 
 use joint_check::{
     hint,
-    sync::{
-        Mutex,
-        atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
-    },
+    sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*},
     thread,
 };
 
-use crate::{Shared, assert_fails, beside, chance, count};
-
-#[test]
-fn a_lock_is_taken_in_each_order() {
-    for (threads, orders) in [(1, 1), (2, 2), (3, 6)] {
-        let counted = count(move || {
-            let total = Arc::new(Mutex::new(0));
-            let add = |_| {
-                let total = total.clone();
-                thread::spawn(move || *total.lock().unwrap() += 1)
-            };
-            let all: Vec<_> = (0..threads).map(add).collect();
-            all.into_iter().for_each(|thread| thread.join().unwrap());
-            assert_eq!(*total.lock().unwrap(), threads);
-        });
-        assert_eq!(counted.complete, orders);
-    }
-}
-
-#[test]
-fn a_value_outside_the_lock_races() {
-    let run = |is_locked: bool| {
-        move || {
-            let touch = move |shared: &(Mutex<()>, Shared)| {
-                let _held = is_locked.then(|| shared.0.lock().unwrap());
-                shared.1.write(1);
-            };
-            beside((Mutex::new(()), Shared::new()), touch, touch);
-        }
-    };
-    assert_eq!(count(run(true)).complete, 2);
-    assert_fails("data race", run(false));
-}
-
-#[test]
-fn an_unpark_before_the_park_counts_and_none_is_a_deadlock() {
-    let run = |unparks: bool| {
-        move || {
-            let main = thread::current();
-            let other = thread::spawn(move || {
-                if unparks {
-                    main.unpark();
-                }
-            });
-            thread::park();
-            other.join().unwrap();
-        }
-    };
-    assert_eq!(count(run(true)).complete, 1);
-    assert_fails("deadlock", run(false));
-}
-
-#[test]
-fn a_loop_that_waits_for_a_flag_ends() {
-    let run = |is_raised: bool| {
-        move || {
-            let raises = move |flag: &AtomicBool| flag.store(is_raised, Release);
-            beside(AtomicBool::new(false), raises, |flag| {
-                while !flag.load(Acquire) {
-                    hint::spin_loop();
-                }
-            });
-        }
-    };
-    // It finds the flag at its first look, or at its second.
-    assert_eq!(count(run(true)).complete, 2);
-    assert_fails("deadlock", run(false));
-}
+use crate::{assert_fails, beside, chance, count};
 
 #[test]
 fn pointers_are_those_of_the_current_run() {

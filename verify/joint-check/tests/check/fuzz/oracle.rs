@@ -3,29 +3,74 @@
 
 use std::fmt::Write;
 
+use joint_check::sync::atomic::Ordering;
+
 use axioms::{EventId, Execution, Location, Model, explore, language::parse_large};
 
-use super::{Ends, Place, Program, Record, Shape, Step, Wait};
+use super::{
+    Ends, Record,
+    program::{FREED, Place, Program, Shape, Step, Wait},
+};
 
 /// Writes a thread for `axioms`. Each way out of a loop has the rest of the thread.
 struct Text<'p> {
-    program: &'p Program,
+    program: &'p [Vec<Step>],
     thread: usize,
     registers: usize,
     text: String,
+    /// Whether the next step has looked whether its location was freed.
+    looked: bool,
 }
 
-const NAMES: [&str; 3] = ["x", "y", "m"];
+/// The words, the lock, what may be freed, the state and the value of the static, and the tokens.
+const NAMES: [&str; 9] = ["x", "y", "m", "f", "s", "l", "t0", "t1", "t2"];
 const LOCK: Place = 2;
+const STATIC: Place = 4;
+const VALUE: Place = 5;
+const TOKENS: Place = 6;
+/// The states of the static.
+const BEING_MADE: usize = 1;
+const MADE: usize = 2;
+
+/// The threads of a program with what they do at their ends, and again without each park that may
+/// return for no reason.
+fn variants(program: &Program) -> Vec<Vec<Vec<Step>>> {
+    let mut all = program.threads.clone();
+    for steps in &mut all {
+        let late = steps.iter().rev().find_map(|step| match *step {
+            Step::Local(place, value) => Some(Step::Store(place, value, Ordering::Release)),
+            _ => None,
+        });
+        steps.retain(|step| !matches!(step, Step::Local(..)));
+        steps.extend(late);
+    }
+    let mut variants = vec![all.clone()];
+    for (thread, steps) in all.iter().enumerate() {
+        for at in (0..steps.len()).filter(|&at| matches!(steps[at], Step::Park)) {
+            let mut without = all.clone();
+            without[thread].remove(at);
+            variants.push(without);
+        }
+    }
+    variants.truncate(if program.spurious == 0 {
+        1
+    } else {
+        variants.len()
+    });
+    variants
+}
 
 /// How many looks at a place find other writes: a later one would find what the last one found.
-fn most_failures(program: &Program, thread: usize, wait: Wait) -> usize {
+fn most_failures(program: &[Vec<Step>], thread: usize, wait: Wait) -> usize {
     let (least, most) = match wait.shape {
         Shape::GivesUp { looks, .. } => return looks,
         Shape::Backoff { hints } => (hints, hints + 1),
     };
     let writes = |step: &&Step| match **step {
-        Step::Store(place, ..) | Step::Swap(place, ..) | Step::Add(place, _) => place == wait.place,
+        Step::Store(place, ..)
+        | Step::Swap(place, ..)
+        | Step::Exchange(place, ..)
+        | Step::Add(place, _) => place == wait.place,
         Step::Wait(other) => {
             other.exchanges && other.place == wait.place
                 || other.late.is_some() && other.place != wait.place
@@ -39,8 +84,10 @@ fn most_failures(program: &Program, thread: usize, wait: Wait) -> usize {
 
 /// At least the ways in which the reads of a program can find writes.
 pub(super) fn ways(program: &Program) -> f64 {
+    let program = &variants(program)[0];
     let writes = program.iter().flatten().map(|step| match step {
-        Step::Store(..) | Step::Swap(..) | Step::Add(..) => 1,
+        Step::Store(..) | Step::Swap(..) | Step::Add(..) | Step::Exchange(..) => 1,
+        Step::Unpark(_) | Step::Static(_) => 1,
         Step::Wait(wait) => usize::from(wait.exchanges) + usize::from(wait.late.is_some()),
         _ => 0,
     });
@@ -48,7 +95,8 @@ pub(super) fn ways(program: &Program) -> f64 {
     let threads = program.iter().enumerate();
     let reads = threads.flat_map(|(thread, steps)| steps.iter().map(move |step| (thread, step)));
     let reads = reads.map(|(thread, step)| match step {
-        Step::Store(..) | Step::Fence(_) | Step::Write(_) => 0,
+        Step::Store(..) | Step::Fence(_) | Step::Write(_) | Step::Free { .. } => 0,
+        Step::Static(_) => 2,
         Step::Wait(wait) => most_failures(program, thread, *wait),
         _ => 1,
     });
@@ -68,12 +116,23 @@ impl Text<'_> {
             return;
         };
         match step {
+            Step::Load(FREED, _) | Step::Store(FREED, ..) if !self.looked => {
+                self.registers += 1;
+                writeln!(self.text, "r{} = g", self.registers).unwrap();
+                self.looked = true;
+                return self.steps(steps);
+            }
             Step::Load(place, ordering) => _ = self.read(place, &format!("load({ordering:?})")),
             Step::Swap(place, value, ordering) => {
                 self.read(place, &format!("swap({value}, {ordering:?})"));
             }
             Step::Add(place, ordering) => {
                 self.read(place, &format!("fetch_add(1, {ordering:?})"));
+            }
+            Step::Exchange(place, [current, new], [success, failure]) => {
+                let operation =
+                    format!("compare_exchange({current}, {new}, {success:?}, {failure:?})");
+                self.read(place, &operation);
             }
             Step::Store(place, value, ordering) => {
                 writeln!(self.text, "{}.store({value}, {ordering:?})", NAMES[place]).unwrap();
@@ -86,16 +145,62 @@ impl Text<'_> {
             Step::Write(value) => writeln!(self.text, "d = {value}").unwrap(),
             Step::Locked(value) => {
                 let register = self.read(LOCK, "compare_exchange(0, 1, Acquire, Relaxed)");
-                writeln!(self.text, "if r{register} == 0 {{").unwrap();
-                self.steps(&[value.map_or(Step::Read, Step::Write)]);
-                writeln!(self.text, "m.store(0, Release)").unwrap();
-                self.steps(rest);
-                self.text += "}\n";
-                return;
+                let holds = |text: &mut Self| {
+                    text.steps(&[value.map_or(Step::Read, Step::Write)]);
+                    writeln!(text.text, "m.store(0, Release)").unwrap();
+                    text.steps(rest);
+                };
+                return self.branch(register, 0, holds, |_| ());
             }
             Step::Wait(wait) => return self.looks(wait, 0, rest),
+            Step::Park => {
+                let token = TOKENS + self.thread;
+                let register = self.read(token, "compare_exchange(1, 0, Acquire, Relaxed)");
+                return self.branch(register, 1, |text| text.steps(rest), |_| ());
+            }
+            Step::Unpark(thread) => _ = self.read(TOKENS + thread, "swap(1, Release)"),
+            Step::Static(ordering) => {
+                let add = Step::Add(VALUE, ordering);
+                let made: Vec<_> = [add].into_iter().chain(rest.iter().copied()).collect();
+                let register = self.read(STATIC, "load(Acquire)");
+                let made = &made;
+                return self.branch(
+                    register,
+                    MADE,
+                    |text| text.steps(made),
+                    |text| {
+                        let claim = format!("compare_exchange(0, {BEING_MADE}, Acquire, Acquire)");
+                        let register = text.read(STATIC, &claim);
+                        let makes = |text: &mut Self| {
+                            writeln!(text.text, "s.store({MADE}, Release)").unwrap();
+                            text.steps(made);
+                        };
+                        let waits = |text: &mut Self| {
+                            text.branch(register, MADE, |text| text.steps(made), |_| ());
+                        };
+                        text.branch(register, 0, makes, waits);
+                    },
+                );
+            }
+            Step::Free { .. } => self.text += "g = 1\n",
+            Step::Local(..) => unreachable!("it is at the end of its thread"),
         }
+        self.looked = false;
         self.steps(rest);
+    }
+
+    fn branch(
+        &mut self,
+        register: usize,
+        value: usize,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        writeln!(self.text, "if r{register} == {value} {{").unwrap();
+        then(self);
+        self.text += "} else {\n";
+        otherwise(self);
+        self.text += "}\n";
     }
 
     fn looks(&mut self, wait: Wait, failed: usize, rest: &[Step]) {
@@ -118,11 +223,8 @@ impl Text<'_> {
             false => format!("load({ordering:?})"),
         };
         let register = self.read(wait.place, &operation);
-        writeln!(self.text, "if r{register} == {value} {{").unwrap();
-        self.steps(&after);
-        self.text += "} else {\n";
-        self.looks(wait, failed + 1, rest);
-        self.text += "}\n";
+        let again = |text: &mut Self| text.looks(wait, failed + 1, rest);
+        self.branch(register, value, |text| text.steps(&after), again);
     }
 }
 
@@ -134,16 +236,43 @@ struct Walk {
     repeats: bool,
     /// The last write that a loop without an end has found, and its place, if it has not ended.
     waits: Option<(Place, EventId)>,
+    /// Whether it has used what was freed.
+    is_late: bool,
 }
 
-fn walk(steps: &[Step], mut reads: impl Iterator<Item = (usize, EventId)>) -> Walk {
+fn walk(thread: usize, steps: &[Step], mut reads: impl Iterator<Item = (usize, EventId)>) -> Walk {
     let mut walk = Walk::default();
     for &step in steps {
+        if let Step::Load(FREED, _) | Step::Store(FREED, ..) = step {
+            walk.is_late |= reads.next().expect("it has looked").0 == 1;
+        }
         match step {
-            Step::Load(..) | Step::Swap(..) | Step::Add(..) | Step::Read => {
+            Step::Load(..) | Step::Swap(..) | Step::Add(..) | Step::Exchange(..) | Step::Read => {
                 walk.record.push(reads.next().expect("it has read").0);
             }
-            Step::Store(..) | Step::Fence(_) | Step::Write(_) => {}
+            Step::Unpark(_) => _ = reads.next(),
+            Step::Park => {
+                let (token, source) = reads.next().expect("it has looked");
+                if token == 0 {
+                    walk.waits = Some((TOKENS + thread, source));
+                    return walk;
+                }
+            }
+            Step::Static(_) => {
+                if reads.next().expect("it has looked").0 != MADE {
+                    let (state, source) = reads.next().expect("it has looked");
+                    if state == BEING_MADE {
+                        walk.waits = Some((STATIC, source));
+                        return walk;
+                    }
+                }
+                walk.record.push(reads.next().expect("it has read").0);
+            }
+            Step::Store(..)
+            | Step::Fence(_)
+            | Step::Write(_)
+            | Step::Free { .. }
+            | Step::Local(..) => {}
             Step::Locked(value) => {
                 let (locked, source) = reads.next().expect("it has looked");
                 if locked == 1 {
@@ -182,11 +311,20 @@ fn walk(steps: &[Step], mut reads: impl Iterator<Item = (usize, EventId)>) -> Wa
 
 /// Asks the axioms.
 pub(super) fn expected(program: &Program) -> Ends {
+    let mut ends = Ends::default();
+    for variant in variants(program) {
+        add_ends(&variant, &mut ends);
+    }
+    ends
+}
+
+fn add_ends(program: &[Vec<Step>], ends: &mut Ends) {
     let mut text = Text {
         program,
         thread: 0,
         registers: 0,
-        text: "atomic x, y, m\nplain d\n".to_owned(),
+        text: format!("atomic {}\nplain d, g\n", NAMES.join(", ")),
+        looked: false,
     };
     for (thread, steps) in program.iter().enumerate() {
         text.thread = thread;
@@ -197,17 +335,18 @@ pub(super) fn expected(program: &Program) -> Ends {
     let typed =
         parse_large(&text.text).unwrap_or_else(|mistake| panic!("{mistake}\n{}", text.text));
     let places: Vec<Location> = typed.program.locations().collect();
-    let mut ends = Ends::default();
     for execution in explore(&typed.program, Model::Rc11) {
-        ends.races |= !execution.races().is_empty();
         let walks = walks(program, &execution);
+        ends.races |= !execution.races().is_empty() || walks.iter().any(|walk| walk.is_late);
         let is_last = |&(place, write): &(Place, EventId)| {
             execution.writes(places[place]).last() == Some(&write)
         };
         if walks.iter().all(|walk| walk.waits.is_none()) {
             ends.executions += u64::from(!walks.iter().any(|walk| walk.repeats));
+            let last = [0, 1].map(|place| execution.last(places[place]) as usize);
+            let records = walks.into_iter().map(|walk| walk.record);
             ends.records
-                .insert(walks.into_iter().map(|walk| walk.record).collect());
+                .insert(records.chain([last.to_vec()]).collect());
         } else {
             ends.deadlocks |= walks
                 .iter()
@@ -215,16 +354,15 @@ pub(super) fn expected(program: &Program) -> Ends {
                 .all(is_last);
         }
     }
-    ends
 }
 
-fn walks(program: &Program, execution: &Execution) -> Vec<Walk> {
+fn walks(program: &[Vec<Step>], execution: &Execution) -> Vec<Walk> {
     let walk = |(thread, steps): (usize, &Vec<Step>)| {
         let reads = execution.lane(thread).filter_map(|id| {
             let value = execution.events()[id].read?;
             Some((value as usize, execution.source(id)?))
         });
-        walk(steps, reads)
+        walk(thread, steps, reads)
     };
     program.iter().enumerate().map(walk).collect()
 }
