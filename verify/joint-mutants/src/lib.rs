@@ -43,7 +43,7 @@
 //! | `acq_rel`, `acquire`, `release`, `relaxed` | the operation has this ordering; a relaxed fence is none |
 //! | `failure_acquire`, `failure_relaxed` | the same for the ordering of a failed exchange, or for the loads of `fetch_update` |
 //! | `split` | a read-modify-write is a load and then a store |
-//! | `deleted` | a store does nothing; a read-modify-write only loads, and returns what it loaded as if it had succeeded; a `lock` is not taken; a `notify`, `notify_one`, `notify_all` or `unpark` wakes nobody |
+//! | `deleted` | a store does nothing; a read-modify-write only loads, and returns what it loaded as if it had succeeded; a `lock`, `read` or `write` takes no lock; a `notify`, `notify_one`, `notify_all` or `unpark` wakes nobody; a `park` returns at once; a `spawn` drops its closure |
 //! | `blind` | a load returns the value that the atomic was made with; a compare-exchange fails |
 //!
 //! A crate that has wrappers of its own around a model checker's atomics, or gives its orderings
@@ -58,22 +58,25 @@ pub mod named;
 pub mod place;
 mod request;
 #[cfg(feature = "loom")]
+mod rwlock;
+#[cfg(feature = "loom")]
 mod wake;
 
 #[cfg(feature = "loom")]
 pub use loom::*;
 pub use request::leave_out;
 
-/// loom's `thread`, whose `unpark` can be deleted.
+/// loom's `thread`, whose spawns, parks and unparks can be deleted.
 #[cfg(feature = "loom")]
 pub mod thread {
-    pub use crate::wake::{Builder, JoinHandle, Thread, current, spawn};
+    pub use crate::wake::{Builder, JoinHandle, Thread, current, park, spawn};
     pub use loom::thread::*;
 }
 
 /// loom's `sync`, with atomics, locks and notifications that can be changed.
 #[cfg(feature = "loom")]
 pub mod sync {
+    pub use crate::rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
     pub use crate::wake::{Condvar, Mutex, MutexGuard, Notify};
     pub use loom::sync::*;
 

@@ -108,7 +108,7 @@ enum Kind {
     Order,
     /// A condition with a name.
     Look,
-    /// A lock, a notification or an unpark.
+    /// A lock, a notification, a park, an unpark or a spawn.
     Call,
     Exchange,
     /// A read-modify-write that cannot fail, or `fetch_update`.
@@ -121,7 +121,8 @@ impl Place {
             "load" => Kind::Load,
             "store" => Kind::Store,
             "fence" => Kind::Fence,
-            "lock" | "notify" | "notify_one" | "notify_all" | "unpark" => Kind::Call,
+            "lock" | "read" | "write" | "notify" | "notify_one" | "notify_all" => Kind::Call,
+            "park" | "unpark" | "spawn" => Kind::Call,
             name if name.starts_with(ORDER) => Kind::Order,
             name if name.starts_with(LOOK) => Kind::Look,
             name if name.starts_with("compare_") => Kind::Exchange,

@@ -1,4 +1,4 @@
-//! loom's locks and wake-ups, each of which can be left out.
+//! loom's lock, wake-ups and threads, each of which can be left out.
 
 use core::{
     fmt,
@@ -19,7 +19,7 @@ use loom::{
 use crate::place::Change;
 
 #[track_caller]
-fn is_deleted(operation: &'static str) -> bool {
+pub(crate) fn is_deleted(operation: &'static str) -> bool {
     crate::request::change([operation, ""], [None; 2]) == Some(Change::Deleted)
 }
 
@@ -42,7 +42,7 @@ pub struct MutexGuard<'a, T> {
     mutex: &'a Mutex<T>,
 }
 
-fn whatever<T>(result: LockResult<T>) -> T {
+pub(crate) fn whatever<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -241,12 +241,20 @@ pub fn current() -> Thread {
     Thread(thread::current())
 }
 
+/// Waits for the thread's `unpark`.
+#[track_caller]
+pub fn park() {
+    if !is_deleted("park") {
+        thread::park();
+    }
+}
+
 /// loom's handle with which to wait for the end of a thread.
 #[derive(Debug)]
-pub struct JoinHandle<T>(thread::JoinHandle<T>, Thread);
+pub struct JoinHandle<T>(thread::JoinHandle<Option<T>>, Thread);
 
 impl<T> JoinHandle<T> {
-    fn of(handle: thread::JoinHandle<T>) -> Self {
+    fn of(handle: thread::JoinHandle<Option<T>>) -> Self {
         let thread = Thread(handle.thread().clone());
         Self(handle, thread)
     }
@@ -255,9 +263,13 @@ impl<T> JoinHandle<T> {
     ///
     /// # Errors
     /// If it has panicked.
+    ///
+    /// # Panics
+    /// If the spawn was deleted.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        self.0.join()
+        let result = self.0.join()?;
+        Ok(result.expect("the thread was not started"))
     }
 
     /// Returns the handle of the thread.
@@ -269,7 +281,8 @@ impl<T> JoinHandle<T> {
 /// Starts a thread.
 #[track_caller]
 pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
-    JoinHandle::of(thread::spawn(f))
+    let starts = !is_deleted("spawn");
+    JoinHandle::of(thread::spawn(move || starts.then(f)))
 }
 
 /// Starts threads.
@@ -304,6 +317,7 @@ impl Builder {
         self,
         f: impl FnOnce() -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
-        self.0.spawn(f).map(JoinHandle::of)
+        let starts = !is_deleted("spawn");
+        self.0.spawn(move || starts.then(f)).map(JoinHandle::of)
     }
 }
