@@ -203,6 +203,8 @@ struct Lane {
     root: usize,
     /// The lowest address of its stack.
     limit: usize,
+    /// The address of the location that it uses next, and the number of that step.
+    touch: (usize, u16),
     /// How many locations and pieces of memory it has freed since its last operation.
     frees: u16,
     /// The iterations of loops that wait.

@@ -2,7 +2,7 @@
 //! same in each run.
 //!
 //! `joint-check` is the other judge of the same model: its tests compare it with the axioms on
-//! programs made by the same generator.
+//! programs made by chance as well.
 
 use std::collections::BTreeSet;
 

@@ -41,6 +41,7 @@ impl Owned {
         let (address, place) = (core::ptr::from_ref(self).addr(), self.place);
         with(|run| {
             let access = run.next_step();
+            run.lane().touch = (address, access.index);
             run.touched.push(Touched {
                 address,
                 place,
@@ -134,10 +135,9 @@ impl Run {
     /// What has freed the memory, or the location, of an access that is not in the graph yet.
     pub(super) fn freed_before(&self, access: Id, place: Id) -> Option<Freed> {
         let ended = self.freed.iter().find(|freed| freed.place == place);
-        let mut touched = self.touched.iter().rev();
-        let address = touched.find(|it| it.access == access).map(|it| it.address);
-        let mut gone = self.gone.iter();
-        let gone = gone.find(|(memory, _)| address.is_some_and(|it| memory.contains(&it)));
+        let (address, step) = self.lanes[usize::from(access.thread)].touch;
+        let mut gone = self.gone.iter().filter(|_| step == access.index);
+        let gone = gone.find(|(memory, _)| memory.contains(&address));
         let gone = gone.map(|&(_, freed)| Freed { place, ..freed });
         ended.copied().or(gone)
     }
