@@ -8,6 +8,12 @@ use crate::{
 #[doc(no_inline)]
 pub use std::alloc::Layout;
 
+/// Whether code of a model runs, and not the checker's, for an allocator that tells them apart.
+#[doc(hidden)]
+pub fn is_in_model() -> bool {
+    crate::heap::is_in_model()
+}
+
 /// Allocates memory, which the model must free.
 ///
 /// # Safety

@@ -253,8 +253,8 @@ fn for_each_copy<T: Copy>(graph: Graph, choices: &[T], mut f: impl FnMut(Graph, 
     }
 }
 
-/// Whether no write that the read knows of is newer than the one that it reads from, unless it takes
-/// a value of a channel.
+/// Whether no write that the read knows of is newer than the one that it reads from, unless it
+/// takes a value of a channel.
 fn may_read(graph: &Graph, read: &Event) -> bool {
     let mut before = read.hb;
     // The events that happen before the read, without the read itself.

@@ -9,25 +9,20 @@ use std::{sync::Arc, task::Wake};
 
 use crate::{
     graph::Freely,
-    sync::{
-        Mutex,
-        atomic::Word,
-        notify::{notify, wait},
-    },
+    sync::{Mutex, Notify},
 };
 
-/// It ends with the last waker, whose count is std's and orders nothing here.
-struct Notification(Word);
+struct Notification(Notify);
 
 impl Wake for Notification {
     #[track_caller]
     fn wake(self: Arc<Self>) {
-        notify(self.0);
+        self.0.notify();
     }
 
     #[track_caller]
     fn wake_by_ref(self: &Arc<Self>) {
-        notify(self.0);
+        self.0.notify();
     }
 }
 
@@ -37,14 +32,14 @@ impl Wake for Notification {
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
-    let notification = Arc::new(Notification(Word::new("Notify", 0)));
+    let notification = Arc::new(Notification(Notify::new()));
     let waker = Waker::from(notification.clone());
     let mut context = Context::from_waker(&waker);
     loop {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        wait(notification.0, Freely::Ends);
+        notification.0.wait_or(Freely::Ends);
     }
 }
 

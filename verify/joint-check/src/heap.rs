@@ -27,6 +27,11 @@ pub(crate) fn in_model(is_in: bool) -> bool {
     IN_MODEL.replace(is_in)
 }
 
+/// Whether code of a model runs, and not the checker's.
+pub(crate) fn is_in_model() -> bool {
+    IN_MODEL.get()
+}
+
 /// Frees what the model has freed. Its code does not run any more.
 pub(crate) fn free_all() {
     let mut freed = FREED.take();

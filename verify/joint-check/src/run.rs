@@ -2,6 +2,7 @@
 //! `po ∪ rf`, with the values of this run, and then extend the graph ([`Phase`]).
 
 mod access;
+mod count;
 mod drive;
 mod end;
 mod explain;
@@ -43,6 +44,7 @@ use crate::{
 };
 
 pub(crate) use self::{
+    count::{commutes, is_only_handle, new_count},
     end::{Ended, Failure},
     free::{Owned, dealloc, forget_trials, run_model},
     locals::{get_static, has_locals, local, set_static, static_word},
@@ -205,8 +207,6 @@ struct Lane {
     limit: usize,
     /// The address of the location that it uses next, and the number of that step.
     touch: (usize, u16),
-    /// How many locations and pieces of memory it has freed since its last operation.
-    frees: u16,
     /// The iterations of loops that wait.
     looks: Vec<spin::Look>,
     /// Steps per iteration of the loop in which it is blocked.
@@ -368,35 +368,6 @@ pub(crate) fn wake_token() -> Word {
 pub(crate) fn wake_token_of(thread: u8) -> Word {
     let place = with(|run| run.lanes[usize::from(thread)].wake);
     Word::at(place.expect("a thread that waits has a word"))
-}
-
-/// Makes the count of a shared value's handles. Its changes have no order, unless an execution has
-/// looked at a count that was made here.
-#[track_caller]
-pub(crate) fn new_count(name: &'static str) -> Id {
-    let at = Location::caller();
-    let kind = with(|run| match &run.phase {
-        Phase::Following(line) if line.front().is_some_and(|step| step.1.newer == 0) => {
-            Kind::Atomic
-        }
-        _ if run.ordered.contains(&at) => Kind::Atomic,
-        _ => Kind::Count,
-    });
-    perform(name, Request::Make { kind, value: 1 }).id
-}
-
-/// Whether the changes of a count have no order.
-pub(crate) fn commutes(count: Id) -> bool {
-    with(|run| run.graph.has_made(count) && matches!(run.graph.at(count).kind, Kind::Count))
-}
-
-/// Whether the running thread knows that it has the only handle.
-pub(crate) fn is_only_handle(count: Id) -> bool {
-    with(|run| {
-        let (thread, index) = (run.current, run.lane().at);
-        let known = run.graph.known_before(Id { thread, index });
-        run.graph.handles(count, Some(&known)) == 1
-    })
 }
 
 /// Records that what a step has made has to be dropped.

@@ -82,8 +82,8 @@ pub(crate) struct Freed {
     pub(super) place: Id,
     /// The step of its thread that would have come next.
     pub(super) before: Id,
-    /// How many others its thread has freed right before that step.
-    nth: u16,
+    /// The size of the memory that was freed with it, or 0 if it was dropped.
+    size: usize,
 }
 
 /// What leads to a drop: where it is, the spawns of the threads, and what they have done.
@@ -154,7 +154,7 @@ impl Run {
         let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
         let other = self.graph.all_accesses(place).find(is_unordered);
         let other = other.map(|other| (place, other.id));
-        let freed = match self.is_in_time(place, other) {
+        let freed = match self.is_in_time(place, other, 0) {
             Ok(freed) => freed,
             Err(attempt) => return attempt,
         };
@@ -162,8 +162,8 @@ impl Run {
         super::spin::PASS
     }
 
-    /// Frees memory, and with it the locations that are there and have not ended. One that has moved
-    /// was last used elsewhere.
+    /// Frees memory, and with it the locations that are there and have not ended. One that has
+    /// moved was last used elsewhere.
     pub(super) fn dealloc(&mut self, memory: Range<usize>) -> Attempt {
         let known = self.graph.known_before(self.next_step());
         let ended = |place: Id| self.freed.iter().any(|freed| freed.place == place);
@@ -176,7 +176,7 @@ impl Run {
         };
         let other = self.touched.iter().find(is_unordered);
         let other = other.map(|other| (other.place, other.access));
-        match self.is_in_time(Id::ROOT, other) {
+        match self.is_in_time(Id::ROOT, other, memory.len()) {
             Err(attempt) => return attempt,
             Ok(freed) => self.gone.push((memory, freed)),
         }
@@ -185,14 +185,23 @@ impl Run {
 
     /// Whether what a thread frees may be freed now, although there is perhaps another access which
     /// does not happen before that.
-    fn is_in_time(&mut self, place: Id, other: Option<(Id, Id)>) -> Result<Freed, Attempt> {
+    fn is_in_time(
+        &mut self,
+        place: Id,
+        other: Option<(Id, Id)>,
+        size: usize,
+    ) -> Result<Freed, Attempt> {
         let before = self.next_step();
-        let nth = self.lane().frees;
-        self.lane().frees += 1;
         let place = other.map_or(place, |(place, _)| place);
-        let freed = Freed { place, before, nth };
+        let freed = Freed {
+            place,
+            before,
+            size,
+        };
         if let Phase::Trying(trial) = &self.phase {
-            if (trial.freed.before, trial.freed.nth) == (before, nth) {
+            let tried = &trial.freed;
+            let is_same = size > 0 || tried.place == place;
+            if (tried.before, tried.size) == (before, size) && is_same {
                 self.phase = match is_in_an_arc() {
                     true => Phase::Blocked,
                     false => Phase::Dead,

@@ -35,8 +35,8 @@ pub(super) fn set(running: Option<Running>) {
     RUNNING.set(running);
 }
 
-/// Handles the signals of an access to a guard page. std has given each of its threads another stack
-/// for handlers.
+/// Handles the signals of an access to a guard page. std has given each of its threads another
+/// stack for handlers.
 pub(super) fn watch() {
     BEFORE.get_or_init(|| {
         let handler: extern "C" fn(c_int, *mut siginfo_t, *mut c_void) = on_fault;

@@ -39,7 +39,7 @@ impl Run {
         let event = self.graph.at(id);
         let lane = &mut self.lanes[usize::from(id.thread)];
         let (mut value, outcome) = (event.value, event.outcome);
-        (lane.at, lane.frees) = (id.index + 1, 0);
+        lane.at = id.index + 1;
         lane.accesses += usize::from(event.kind.is_read() || event.is_store());
         match event.kind {
             Kind::Spawn(child) => value = child.into(),

@@ -7,7 +7,7 @@ mod condvar;
 mod handles;
 pub mod mpsc;
 mod mutex;
-pub(crate) mod notify;
+mod notify;
 mod poison;
 mod rwlock;
 

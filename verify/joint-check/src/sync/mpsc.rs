@@ -29,8 +29,8 @@ fn is_closed(word: u64) -> bool {
     word & SENDERS == 0
 }
 
-/// The values are in the order in which the sends changed the word. A receiver changes nothing: that
-/// it takes a value before or after the next one is sent makes no difference.
+/// The values are in the order in which the sends changed the word. A receiver changes nothing:
+/// that it takes a value before or after the next one is sent makes no difference.
 struct Channel<T> {
     word: Word,
     senders: Handles,

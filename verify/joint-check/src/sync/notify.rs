@@ -2,13 +2,13 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 
-use super::atomic::{NONE, OwnedWord, Word};
+use super::atomic::{NONE, Word};
 use crate::graph::{Freely, Op, Others};
 
 /// A notification for one waiter, which is kept until somebody waits for it.
 #[derive(Debug)]
 pub struct Notify {
-    word: OwnedWord,
+    word: Word,
     is_waited_for: AtomicBool,
 }
 
@@ -17,7 +17,7 @@ impl Notify {
     #[track_caller]
     pub fn new() -> Self {
         Self {
-            word: OwnedWord::new("Notify", 0),
+            word: Word::new("Notify", 0),
             is_waited_for: AtomicBool::new(false),
         }
     }
@@ -25,7 +25,8 @@ impl Notify {
     /// Makes the current or next `wait` return.
     #[track_caller]
     pub fn notify(&self) {
-        notify(self.word.get());
+        self.word
+            .access("notify", Op::swap(1), Ordering::Release, NONE);
     }
 
     /// Waits for a notification. One wait of a thread may neither take the notification nor order
@@ -36,23 +37,19 @@ impl Notify {
     /// If another thread waits.
     #[track_caller]
     pub fn wait(&self) {
+        self.wait_or(Freely::Ignores);
+    }
+
+    /// Waits for a notification, or does what may happen for no reason.
+    #[track_caller]
+    pub(crate) fn wait_or(&self, freely: Freely) {
         let was_waited_for = self.is_waited_for.swap(true, Ordering::Relaxed);
         assert!(!was_waited_for, "only one thread may wait on a `Notify`");
-        wait(self.word.get(), Freely::Ignores);
+        let is_notified = |value, _: [u64; 2]| (value == 1).then_some(0);
+        let others = Others::Spurious(freely);
+        self.word.wait_or("wait", 0, is_notified, others);
         self.is_waited_for.store(false, Ordering::Relaxed);
     }
-}
-
-#[track_caller]
-pub(crate) fn notify(word: Word) {
-    word.access("notify", Op::swap(1), Ordering::Release, NONE);
-}
-
-/// Waits for a notification, or does what may happen for no reason.
-#[track_caller]
-pub(crate) fn wait(word: Word, freely: Freely) {
-    let is_notified = |value, _: [u64; 2]| (value == 1).then_some(0);
-    word.wait_or("wait", 0, is_notified, Others::Spurious(freely));
 }
 
 default! { Notify () }

@@ -383,26 +383,6 @@ fn a_loop_on_a_flag_outside_the_model_is_a_failure() {
 }
 
 #[test]
-fn a_model_that_changes_from_run_to_run_is_a_failure() {
-    let runs = Counter::new(0);
-    let (text, _) = fails(None, move || {
-        let word = StdArc::new(AtomicUsize::new(0));
-        let theirs = word.clone();
-        let other = thread::spawn(move || theirs.store(1, Relaxed));
-        match runs.fetch_add(1, Plainly) {
-            0 => _ = word.load(Relaxed),
-            _ => word.store(2, Relaxed),
-        }
-        other.join().unwrap();
-    });
-    assert_says(
-        &text,
-        "does not do the same
-        it now does `store`",
-    );
-}
-
-#[test]
 fn a_step_of_a_drop_says_so_instead_of_a_place_in_core() {
     let text = text_of(|| {
         drop(Mutex::new(0).lock().unwrap());

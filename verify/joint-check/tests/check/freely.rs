@@ -288,6 +288,7 @@ fn a_model_that_differs_says_on_what_it_may_depend() {
         );
     });
     assert!(text.contains("does not do the same"), "{text}");
+    assert!(text.contains("it now does `store`"), "{text}");
     assert!(text.contains("what a static keeps"), "{text}");
     assert!(text.contains("freely.rs:"), "{text}");
 }

@@ -124,7 +124,7 @@ impl Program {
                 let load = [Relaxed, Acquire, SeqCst][pick(3)];
                 let store = [Relaxed, Release, SeqCst][pick(3)];
                 let step = match pick(6) {
-                    0 | 1 if *beside == Parks && wanted.len() < 2 => {
+                    0 | 1 if *beside == Parks && wanted.len() < 2 && n + 1 < threads => {
                         wanted.push((n, Step::Unpark(n)));
                         Step::Park
                     }
@@ -178,7 +178,12 @@ impl Program {
         // By any thread, where nobody waits for it.
         wanted.extend(frees.map(|free| (pick(threads), free)));
         for (waits, step) in wanted {
-            let other = (waits + 1 + pick(threads - 1)) % threads;
+            // A thread has the handles of those that were spawned before it.
+            let others = match step {
+                Step::Unpark(_) => threads - 1 - waits,
+                _ => threads - 1,
+            };
+            let other = (waits + 1 + pick(others)) % threads;
             let writer = &mut program.threads[other];
             writer.insert(pick(writer.len() + 1), step);
         }
