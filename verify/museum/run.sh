@@ -22,6 +22,7 @@ oneshot_send     oneshot           0.2.1       -       --features std,async
 spin_once        spin              0.9.2       0.9.3
 spin_rwlock      spin              0.5.1       0.5.2
 spin_try_once    spin              0.9.7       0.9.8
+thingbuf         thingbuf          0.1.6       -
 tokio_broadcast  tokio             1.44.1      1.44.2  --features sync
 tokio_oneshot    tokio             1.13.0      1.13.1  --features sync
 '
@@ -40,7 +41,9 @@ check() {
     local found='found nothing'
     [ "$status" = 0 ] || found="found: $(grep -m 1 -A 1 panicked <<<"$output" | tail -n 1 | cut -c 1-120)"
     [ "$status" = "$expected" ] || { wrong=$((wrong + 1)); found="WRONG, status $status: $found"; }
-    printf '%-18s %s %s: %s\n' "$name" "$crate" "$version" "$found"
+    local seconds
+    seconds=$(grep -o 'finished in [0-9.]*s' <<<"$output" | tail -n 1)
+    printf '%-18s %s %s: %s (%s)\n' "$name" "$crate" "$version" "$found" "$seconds"
 }
 
 while read -r name crate broken repaired options; do
