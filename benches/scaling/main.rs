@@ -63,6 +63,10 @@ const OF_TASKS: &[Contestant] = &[
     }),
 ];
 
+/// Above the picture.
+const SENTENCE: &str =
+    "Speed-up over one worker, divided by the number of workers (below each picture).";
+
 /// The calling thread takes part, or waits.
 const OF_FORKS: &[Contestant] = &[
     ("joint", forked::<Executor>),
@@ -192,7 +196,8 @@ fn main() {
     if !options.once && !panels.is_empty() {
         let folder = PathBuf::from(env::var_os("JOINT_BENCH_OUT").unwrap_or_else(|| ".".into()));
         let path = folder.join("scaling.svg");
-        fs::write(&path, joint_figures::curves(&panels)).expect("the picture can be written");
+        fs::write(&path, joint_figures::curves(SENTENCE, &panels))
+            .expect("the picture can be written");
         println!("\nThe curves are in {}.", path.display());
     }
 }

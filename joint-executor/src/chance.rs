@@ -4,8 +4,7 @@
 //! A program that draws its numbers here is then repeatable, and a test can take the paths on which
 //! something fails. Elsewhere, the numbers are random and no fault happens.
 
-use core::{hash::BuildHasher, panic::Location};
-use std::hash::RandomState;
+use core::panic::Location;
 
 use crate::hosted;
 
@@ -32,7 +31,7 @@ use crate::hosted;
 pub fn random() -> u64 {
     let place = Location::caller();
     let hosts = hosted::host().and_then(|host| host.random(place));
-    hosts.unwrap_or_else(|| RandomState::new().hash_one(0_u64))
+    hosts.unwrap_or_else(joint_switch::random)
 }
 
 /// Returns whether a fault of the program's own is to happen here. The thread's

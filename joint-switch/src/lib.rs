@@ -8,6 +8,9 @@
 //! `--cfg joint_tsan` is for ThreadSanitizer, which knows no fences. Under it every read of an
 //! atomic acquires, so every report is a bug.
 //!
+//! `--cfg joint_cores` is for `verify/joint-cores`, which runs a program on simulated cores. Only
+//! that has what it needs of loom's names.
+//!
 //! This package is for joint's own packages, which pin its exact version. It promises nothing to
 //! others, and can change in any release.
 //!
@@ -69,9 +72,14 @@ compile_error!(
 use self::model as atomics;
 #[cfg(joint_tsan)]
 use self::sanitized as atomics;
-#[cfg(not(any(joint_loom, joint_tsan, feature = "portable-atomic")))]
+#[cfg(not(any(joint_loom, joint_cores, joint_tsan, feature = "portable-atomic")))]
 use core::sync::atomic as atomics;
-#[cfg(all(feature = "portable-atomic", not(any(joint_loom, joint_tsan))))]
+#[cfg(joint_cores)]
+use loom::sync::atomic as atomics;
+#[cfg(all(
+    feature = "portable-atomic",
+    not(any(joint_loom, joint_cores, joint_tsan))
+))]
 use portable_atomic as atomics;
 
 #[cfg(target_has_atomic = "64")]
@@ -86,17 +94,34 @@ pub use self::model::{UnsafeCell, heap, loom::hint::spin_loop, ref_limit, wake_l
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub use self::wait::{now, wait_until};
 // The model never reorders accesses by itself.
-#[cfg(not(joint_loom))]
+#[cfg(not(any(joint_loom, joint_cores)))]
 pub use core::hint::spin_loop;
 #[cfg(feature = "std")]
 pub use core::sync::atomic::compiler_fence;
+#[cfg(joint_cores)]
+pub use loom::{
+    cell::UnsafeCell,
+    hint::spin_loop,
+    seed as random,
+    sync::{Mutex, MutexGuard, OnceLock},
+    thread, thread_local,
+};
+#[cfg(not(any(joint_loom, joint_cores)))]
+pub use real::UnsafeCell;
 #[cfg(not(joint_loom))]
-pub use real::{UnsafeCell, ref_limit, wake_limit};
-#[cfg(all(not(joint_loom), feature = "std"))]
+pub use real::{ref_limit, wake_limit};
+#[cfg(all(not(any(joint_loom, joint_cores)), feature = "std"))]
 pub use std::{
     sync::{Mutex, MutexGuard, OnceLock},
     thread, thread_local,
 };
+
+/// Returns a number that nobody can foresee.
+#[cfg(all(not(joint_cores), feature = "std"))]
+pub fn random() -> u64 {
+    use core::hash::BuildHasher;
+    std::hash::RandomState::new().hash_one(0_u64)
+}
 
 /// Whether this build is for the model checker. Models shrink constants by it, never logic.
 pub const MODELLED: bool = cfg!(joint_loom);
@@ -221,15 +246,20 @@ pub trait Retire {
 
 #[cfg(not(joint_loom))]
 mod real {
+    #[cfg(not(joint_cores))]
     use core::mem::MaybeUninit;
 
+    #[cfg(joint_cores)]
+    use super::UnsafeCell;
     use super::{AtomicPtr, Retire};
 
     /// `core`'s cell with the access functions of loom's.
     #[derive(Debug)]
+    #[cfg(not(joint_cores))]
     #[repr(transparent)]
     pub struct UnsafeCell<T>(core::cell::UnsafeCell<T>);
 
+    #[cfg(not(joint_cores))]
     impl<T> UnsafeCell<T> {
         /// Creates a cell.
         pub const fn new(value: T) -> Self {
@@ -249,6 +279,7 @@ mod real {
         }
     }
 
+    #[cfg(not(joint_cores))]
     impl<T> UnsafeCell<MaybeUninit<T>> {
         /// Makes a cell without a value in its place, and not on the stack first.
         ///

@@ -2,14 +2,21 @@
 //! [`now`], the clock of all waits.
 
 use core::time::Duration;
-use std::{thread, time::Instant};
+#[cfg(not(joint_cores))]
+use std::time::Instant;
+
+use super::thread;
 
 /// The number of times that the thread lets another one run before it sleeps.
 const YIELDS: usize = 64;
 const SHORTEST: Duration = Duration::from_micros(1);
 const LONGEST: Duration = Duration::from_millis(1);
 
+#[cfg(joint_cores)]
+pub use loom::now;
+
 /// Returns the time. In a model it passes for a thread only while that thread waits with a limit.
+#[cfg(not(joint_cores))]
 pub fn now() -> Instant {
     Instant::now()
 }

@@ -53,9 +53,9 @@ const COLOURS: [(&str, &str); 7] = [
 ];
 const DASHES: [&str; 7] = ["none", "6 3", "2 2", "8 3 2 3", "4 4", "1 3", "12 3"];
 
-/// The whole picture.
+/// The whole picture, below a sentence.
 #[must_use]
-pub fn curves(panels: &[Panel]) -> String {
+pub fn curves(sentence: &str, panels: &[Panel]) -> String {
     let names = names(panels);
     let rows = panels.len().div_ceil(COLUMNS);
     let head = (2 + names.len().div_ceil(NAMES)) as f64 * LINE;
@@ -66,8 +66,7 @@ pub fn curves(panels: &[Panel]) -> String {
          <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n",
         style()
     );
-    let line = "Speed-up over one worker, divided by the number of workers (below each picture).";
-    text(&mut out, (8.0, 18.0), "start", line);
+    text(&mut out, (8.0, 18.0), "start", sentence);
     for (n, name) in names.iter().enumerate() {
         let (column, row) = (n % NAMES, n / NAMES);
         let x = 8.0 + column as f64 * width / NAMES as f64;

@@ -1,0 +1,2 @@
+//! joint-cores under the name of loom.
+pub use joint_cores::*;

@@ -1,0 +1,256 @@
+//! Locks and condition variables.
+//!
+//! A mutex is a word: 0 is free, 1 is held, and 2 is held while others sleep. How long a thread
+//! waits before it sleeps is one of the costs ([`Waits`]). The kernel's part of parking_lot, its
+//! table of queues, costs nothing.
+
+use core::{
+    cell::UnsafeCell,
+    fmt,
+    ops::{Deref, DerefMut},
+    sync::atomic::Ordering::SeqCst,
+    time::Duration,
+};
+use std::sync::{LockResult, TryLockError, TryLockResult};
+
+use crate::{
+    Waits,
+    machine::{costs, pause, sleep_on, wake, yield_now},
+    sync::atomic::AtomicU32,
+};
+
+/// The lock's own word.
+#[derive(Debug, Default)]
+struct Word(AtomicU32);
+
+impl Word {
+    const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    fn try_lock(&self) -> bool {
+        self.0.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
+    }
+
+    fn lock(&self) {
+        if !self.try_lock() {
+            self.lock_slow();
+        }
+    }
+
+    #[cold]
+    fn lock_slow(&self) {
+        let mut state = self.wait();
+        if state == 0 && self.try_lock() {
+            return;
+        }
+        loop {
+            if state != 2 && self.0.swap(2, SeqCst) == 0 {
+                return;
+            }
+            // SAFETY of the model: the word is read without an access, as the kernel does.
+            let is_held = || unsafe { self.0.unsync_load() } == 2;
+            sleep_on(self.address(), None, is_held);
+            state = self.wait();
+        }
+    }
+
+    /// Waits for a while, and returns the word.
+    fn wait(&self) -> u32 {
+        let rounds = match costs().waits {
+            Waits::Looks => 100,
+            Waits::Yields => 10,
+        };
+        for round in 1..=rounds {
+            let state = self.0.load(SeqCst);
+            match (state, costs().waits) {
+                (1, Waits::Looks) => pause(),
+                (1, Waits::Yields) if round <= 3 => (0..1 << round).for_each(|_| pause()),
+                (1, Waits::Yields) => yield_now(),
+                _ => return state,
+            }
+        }
+        1
+    }
+
+    fn unlock(&self) {
+        if self.0.swap(0, SeqCst) == 2 {
+            wake(self.address(), 1);
+        }
+    }
+}
+
+/// A mutex. It is never poisoned, because a panic ends the simulation.
+#[derive(Default)]
+pub struct Mutex<T: ?Sized> {
+    word: Word,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: one thread at a time has the value.
+unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
+
+/// A mutex that is held.
+pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// Creates a mutex.
+    pub const fn new(value: T) -> Self {
+        Self {
+            word: Word::new(),
+            value: UnsafeCell::new(value),
+        }
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn into_inner(self) -> LockResult<T> {
+        Ok(self.value.into_inner())
+    }
+}
+
+impl<T: ?Sized> Mutex<T> {
+    /// Locks.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
+        self.word.lock();
+        Ok(MutexGuard(self))
+    }
+
+    /// Locks if it is free.
+    ///
+    /// # Errors
+    /// If it is not.
+    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
+        let is_locked = self.word.try_lock();
+        is_locked
+            .then_some(MutexGuard(self))
+            .ok_or(TryLockError::WouldBlock)
+    }
+
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        Ok(self.value.get_mut())
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mutex")
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MutexGuard")
+    }
+}
+
+impl<T: ?Sized> Deref for MutexGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        // SAFETY: the mutex is held.
+        unsafe { &*self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the mutex is held.
+        unsafe { &mut *self.0.value.get() }
+    }
+}
+
+impl<T: ?Sized> Drop for MutexGuard<'_, T> {
+    fn drop(&mut self) {
+        self.0.word.unlock();
+    }
+}
+
+/// A lock for readers and writers, of which one at a time is inside.
+pub type RwLock<T> = Mutex<T>;
+/// Its guard.
+pub type RwLockReadGuard<'a, T> = MutexGuard<'a, T>;
+/// Its guard.
+pub type RwLockWriteGuard<'a, T> = MutexGuard<'a, T>;
+
+/// Whether the time has passed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the time has passed.
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+/// A condition variable: a count of its notifications.
+#[derive(Debug, Default)]
+pub struct Condvar(AtomicU32);
+
+#[allow(
+    missing_docs,
+    clippy::missing_errors_doc,
+    reason = "the names are those of std"
+)]
+impl Condvar {
+    pub const fn new() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    fn address(&self) -> usize {
+        core::ptr::from_ref(self).addr()
+    }
+
+    pub fn notify_one(&self) {
+        self.0.fetch_add(1, SeqCst);
+        wake(self.address(), 1);
+    }
+
+    pub fn notify_all(&self) {
+        self.0.fetch_add(1, SeqCst);
+        wake(self.address(), usize::MAX);
+    }
+
+    fn wait_for<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        limit: Option<Duration>,
+    ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
+        let seen = self.0.load(SeqCst);
+        let mutex = guard.0;
+        drop(guard);
+        // SAFETY of the model: as the kernel reads it.
+        let is_due = || unsafe { self.0.unsync_load() } == seen;
+        let timed_out = sleep_on(self.address(), limit, is_due);
+        mutex.word.lock();
+        (MutexGuard(mutex), WaitTimeoutResult(timed_out))
+    }
+
+    pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        Ok(self.wait_for(guard, None).0)
+    }
+
+    pub fn wait_timeout<'a, T: ?Sized>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        limit: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        Ok(self.wait_for(guard, Some(limit)))
+    }
+}

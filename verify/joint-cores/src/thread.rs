@@ -1,0 +1,200 @@
+//! Threads, which are coroutines here.
+
+use core::{
+    cell::{OnceCell, UnsafeCell},
+    fmt,
+    sync::atomic::Ordering::SeqCst,
+    time::Duration,
+};
+use std::{io, sync};
+
+#[doc(no_inline)]
+pub use std::thread::{Result, panicking};
+
+pub use crate::locals::{AccessError, LocalKey};
+use crate::{
+    machine::{self, sleep_on, wake},
+    sync::atomic::AtomicU32,
+};
+
+/// The identity of a thread, of all runs.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ThreadId(u64, usize);
+
+#[derive(Debug)]
+struct Inner {
+    id: ThreadId,
+    /// 0 is empty, 1 has a token, 2 is parked.
+    token: AtomicU32,
+}
+
+/// A handle of a thread. Its count costs nothing.
+#[derive(Clone, Debug)]
+pub struct Thread(sync::Arc<Inner>);
+
+impl Thread {
+    fn new(number: usize) -> Self {
+        let id = ThreadId(machine::run_id(), number);
+        let token = AtomicU32::new(0);
+        Self(sync::Arc::new(Inner { id, token }))
+    }
+
+    /// Returns its identity.
+    pub fn id(&self) -> ThreadId {
+        self.0.id
+    }
+
+    /// Returns nothing, because no name is kept.
+    pub fn name(&self) -> Option<&str> {
+        None
+    }
+
+    /// Makes the thread's current or next `park` return.
+    pub fn unpark(&self) {
+        if self.0.token.swap(1, SeqCst) == 2 {
+            wake(core::ptr::from_ref(&self.0.token).addr(), 1);
+        }
+    }
+}
+
+crate::thread_local! {
+    static CURRENT: OnceCell<Thread> = OnceCell::new();
+}
+
+/// Returns the handle of the running thread.
+pub fn current() -> Thread {
+    let new = || Thread::new(machine::thread());
+    let kept = CURRENT.try_with(|own| own.get_or_init(new).clone());
+    kept.unwrap_or_else(|_| new())
+}
+
+fn park_for(limit: Option<Duration>) {
+    let thread = current();
+    let token = &thread.0.token;
+    if token.compare_exchange(0, 2, SeqCst, SeqCst).is_ok() {
+        // SAFETY of the model: as the kernel reads it.
+        let is_parked = || unsafe { token.unsync_load() } == 2;
+        sleep_on(core::ptr::from_ref(token).addr(), limit, is_parked);
+    }
+    token.swap(0, SeqCst);
+}
+
+/// Waits for `unpark`.
+pub fn park() {
+    park_for(None);
+}
+
+/// Waits for `unpark`, or for a time.
+pub fn park_timeout(limit: Duration) {
+    park_for(Some(limit));
+}
+
+/// Sleeps.
+pub fn sleep(time: Duration) {
+    sleep_on(0, Some(time), || true);
+}
+
+/// Lets other threads of the core run.
+pub fn yield_now() {
+    machine::yield_now();
+}
+
+struct Packet<T> {
+    result: UnsafeCell<Option<T>>,
+    ended: AtomicU32,
+}
+
+/// A handle with which to wait for the end of a thread.
+pub struct JoinHandle<T> {
+    packet: sync::Arc<Packet<T>>,
+    thread: Thread,
+}
+
+// SAFETY: all threads are coroutines of one thread of the system.
+unsafe impl<T: Send> Send for JoinHandle<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for JoinHandle<T> {}
+
+impl<T> fmt::Debug for JoinHandle<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("JoinHandle").field(&self.thread).finish()
+    }
+}
+
+impl<T> JoinHandle<T> {
+    /// Waits for the end of the thread.
+    ///
+    /// # Errors
+    /// Never: a panic ends the simulation.
+    pub fn join(self) -> Result<T> {
+        let ended = &self.packet.ended;
+        while ended.load(SeqCst) == 0 {
+            // SAFETY of the model: as the kernel reads it.
+            let runs = || unsafe { ended.unsync_load() } == 0;
+            sleep_on(core::ptr::from_ref(ended).addr(), None, runs);
+        }
+        // SAFETY: the thread has ended, and there is one handle.
+        let result = unsafe { &mut *self.packet.result.get() }.take();
+        Ok(result.expect("a thread that has ended has a result"))
+    }
+
+    /// Whether the thread has ended.
+    pub fn is_finished(&self) -> bool {
+        self.packet.ended.load(SeqCst) != 0
+    }
+
+    /// Returns the handle of the thread.
+    pub fn thread(&self) -> &Thread {
+        &self.thread
+    }
+}
+
+/// Starts a thread.
+pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    let packet = sync::Arc::new(Packet {
+        result: UnsafeCell::new(None),
+        ended: AtomicU32::new(0),
+    });
+    let thread = Thread::new(machine::next_thread());
+    let (ours, own) = (packet.clone(), thread.clone());
+    machine::start(move || {
+        CURRENT.with(|current| _ = current.set(own));
+        let value = f();
+        // SAFETY: nobody reads before the end.
+        unsafe { *ours.result.get() = Some(value) };
+        ours.ended.store(1, SeqCst);
+        wake(core::ptr::from_ref(&ours.ended).addr(), usize::MAX);
+    });
+    JoinHandle { packet, thread }
+}
+
+/// Starts threads.
+#[derive(Debug, Default)]
+pub struct Builder(());
+
+impl Builder {
+    /// Creates a builder.
+    pub fn new() -> Self {
+        Self(())
+    }
+
+    /// Names the thread, which has no effect.
+    #[must_use]
+    pub fn name(self, _: String) -> Self {
+        self
+    }
+
+    /// Sets the size of the stack, which has no effect.
+    #[must_use]
+    pub fn stack_size(self, _: usize) -> Self {
+        self
+    }
+
+    /// Starts the thread.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn spawn<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> io::Result<JoinHandle<T>> {
+        Ok(spawn(f))
+    }
+}
