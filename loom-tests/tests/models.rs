@@ -27,7 +27,6 @@ mod inbox;
 mod io_uring;
 mod join_set;
 mod leaving;
-mod lines;
 mod local_executor;
 mod oneshot;
 mod parker;

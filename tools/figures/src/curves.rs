@@ -202,7 +202,7 @@ mod tests {
                 curves: vec![curve("tokio", &[(1, 1.0), (2, 9.0)])],
             },
         ];
-        let svg = curves(&panels);
+        let svg = curves("A sentence.", &panels);
         // Two names, and three lines.
         assert_eq!(svg.matches("class=\"curve c").count(), 5, "{svg}");
         assert_eq!(svg.matches("class=\"curve c1").count(), 3, "{svg}");

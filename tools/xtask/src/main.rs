@@ -1,6 +1,7 @@
 //! Every habit of the project as one command: `cargo xtask help` lists them.
 
 mod compat;
+mod cores;
 mod models;
 mod package;
 mod plans;
@@ -51,6 +52,13 @@ const COMMANDS: &[Command] = &[
         "`matrix` decides every pair of orderings for the completion's two exchanges, by the models.\n\
          `cell` shows the execution in which one pair fails, such as `cell result acquire acq_rel`.",
         models::lab,
+    ),
+    command(
+        "cores [--sharded FOLDER] [--here PROCESSORS]",
+        "Runs joint and tokio on 1 to 64 simulated cores, and writes docs/cores.md and its picture.\n\
+         --sharded runs only the published points of the tokio in FOLDER, whose queue is sharded.\n\
+         --here measures the same rows on so many processors of this machine.",
+        cores::cores,
     ),
     command(
         "proof [--write]",

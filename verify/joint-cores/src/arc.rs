@@ -49,11 +49,6 @@ impl<T> Arc<T> {
         // SAFETY: as the caller says.
         unsafe { sync::Arc::increment_strong_count(raw) };
     }
-
-    pub unsafe fn decrement_strong_count(raw: *const T) {
-        // SAFETY: as the caller says.
-        drop(unsafe { Self::from_raw(raw) });
-    }
 }
 
 #[allow(missing_docs, reason = "the names are those of std")]
@@ -70,17 +65,9 @@ impl<T: ?Sized> Arc<T> {
         sync::Arc::strong_count(&this.0)
     }
 
-    pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        sync::Arc::get_mut(&mut this.0)
-    }
-
     pub fn downgrade(this: &Self) -> Weak<T> {
         count(Self::as_ptr(this));
         Weak(sync::Arc::downgrade(&this.0))
-    }
-
-    pub fn from_std(value: sync::Arc<T>) -> Self {
-        Self(value)
     }
 }
 
@@ -129,11 +116,5 @@ impl<T: Default> Default for Arc<T> {
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl<T> From<T> for Arc<T> {
-    fn from(value: T) -> Self {
-        Self::new(value)
     }
 }

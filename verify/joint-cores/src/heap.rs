@@ -101,11 +101,20 @@ fn size_of(layout: Layout) -> usize {
         .next_multiple_of(layout.align().max(GRAIN))
 }
 
+/// The layout of what begins with a cache line, wherever the system puts it.
+fn on_a_line(layout: Layout) -> Layout {
+    layout.align_to(64).expect("it is valid")
+}
+
 // SAFETY: each piece is handed out once until it is freed.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let size = size_of(layout);
-        if size > LARGEST || IS_INSIDE.try_with(Cell::get) != Ok(true) {
+        if size > LARGEST {
+            // SAFETY: as the caller says.
+            return unsafe { System.alloc(on_a_line(layout)) };
+        }
+        if IS_INSIDE.try_with(Cell::get) != Ok(true) {
             // SAFETY: as the caller says.
             return unsafe { System.alloc(layout) };
         }
@@ -118,8 +127,12 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, piece: *mut u8, layout: Layout) {
         let size = size_of(layout);
+        if size > LARGEST {
+            // SAFETY: as the caller says.
+            return unsafe { System.dealloc(piece, on_a_line(layout)) };
+        }
         let lists = LISTS.try_with(Cell::get).unwrap_or(null_mut());
-        if size <= LARGEST && !lists.is_null() {
+        if !lists.is_null() {
             // SAFETY: only this thread uses the lists.
             let lists = unsafe { &mut *lists };
             let offset = piece.addr().wrapping_sub(lists.base.addr());

@@ -8,13 +8,14 @@
 //! The types have loom's names, as those of `joint-check` do, but the layout of std's, because
 //! which values share a line decides. What the model leaves out is in `docs/cores.md`.
 //!
-//! Memory is sequentially consistent. A run is deterministic: a seed varies the costs by some
-//! percent.
+//! Memory is sequentially consistent. A process gives the same figures each time. A seed varies the
+//! costs by some percent.
 
 mod arc;
 pub mod cell;
 pub mod costs;
 mod heap;
+mod kernel;
 mod locals;
 mod locks;
 mod machine;
@@ -22,7 +23,8 @@ pub mod sync;
 pub mod thread;
 
 pub use costs::{Costs, Waits};
-pub use machine::{Counts, counts, now, run_id, seed, simulate, work};
+pub use kernel::simulate;
+pub use machine::{Counts, counts, counts_here, now, seed, work};
 
 /// Hints to the processor.
 pub mod hint {

@@ -1,6 +1,11 @@
 //! Thread-locals.
 
-use core::{any::Any, cell::OnceCell, fmt};
+use core::{
+    any::Any,
+    cell::OnceCell,
+    fmt,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+};
 use std::sync::OnceLock;
 
 use crate::machine::with_locals;
@@ -29,9 +34,8 @@ impl<T> fmt::Debug for LocalKey<T> {
     }
 }
 
-std::thread_local! {
-    static KEYS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
-}
+/// The number of the next local.
+static KEYS: AtomicUsize = AtomicUsize::new(0);
 
 impl<T: 'static> LocalKey<T> {
     #[doc(hidden)]
@@ -53,7 +57,7 @@ impl<T: 'static> LocalKey<T> {
     /// # Errors
     /// If the value is gone.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        let key = *self.number.get_or_init(|| KEYS.replace(KEYS.get() + 1));
+        let key = *self.number.get_or_init(|| KEYS.fetch_add(1, Relaxed));
         let place = with_locals(|locals| {
             if locals.len() <= key {
                 locals.resize_with(key + 1, || Local::Absent);
@@ -84,7 +88,7 @@ pub(crate) enum Local {
 
 /// Drops the locals of a thread that ends, one by one. Each may use those that are left.
 pub(crate) fn end() {
-    for key in 0..KEYS.get() {
+    for key in 0..KEYS.load(Relaxed) {
         let local = with_locals(|locals| {
             let local = locals.get_mut(key)?;
             Some(core::mem::replace(local, Local::Gone))

@@ -15,7 +15,8 @@ use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use crate::{
     Waits,
-    machine::{costs, pause, sleep_on, wake, yield_now},
+    kernel::{sleep_on, wake, yield_now},
+    machine::{costs, pause},
     sync::atomic::AtomicU32,
 };
 
@@ -52,7 +53,7 @@ impl Word {
             if state != 2 && self.0.swap(2, SeqCst) == 0 {
                 return;
             }
-            // SAFETY of the model: the word is read without an access, as the kernel does.
+            // SAFETY: nobody writes meanwhile, because all threads are one of the system.
             let is_held = || unsafe { self.0.unsync_load() } == 2;
             sleep_on(self.address(), None, is_held);
             state = self.wait();
@@ -107,14 +108,6 @@ impl<T> Mutex<T> {
             value: UnsafeCell::new(value),
         }
     }
-
-    /// Returns the value.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn into_inner(self) -> LockResult<T> {
-        Ok(self.value.into_inner())
-    }
 }
 
 impl<T: ?Sized> Mutex<T> {
@@ -136,14 +129,6 @@ impl<T: ?Sized> Mutex<T> {
         is_locked
             .then_some(MutexGuard(self))
             .ok_or(TryLockError::WouldBlock)
-    }
-
-    /// Returns the value.
-    ///
-    /// # Errors
-    /// Never.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        Ok(self.value.get_mut())
     }
 }
 
@@ -235,7 +220,7 @@ impl Condvar {
         let seen = self.0.load(SeqCst);
         let mutex = guard.0;
         drop(guard);
-        // SAFETY of the model: as the kernel reads it.
+        // SAFETY: nobody writes meanwhile, because all threads are one of the system.
         let is_due = || unsafe { self.0.unsync_load() } == seen;
         let timed_out = sleep_on(self.address(), limit, is_due);
         mutex.word.lock();

@@ -111,10 +111,6 @@ pub mod atomic {
                     f(self.0.get_mut())
                 }
 
-                pub fn into_inner(self) -> $value {
-                    self.0.into_inner()
-                }
-
                 $(pub fn $fetch(&self, value: $value, _: Ordering) -> $value {
                     self.touch(Act::Exchange);
                     let before = self.0.load(SeqCst);
@@ -131,8 +127,7 @@ pub mod atomic {
             atomic!(
                 $name, $value,
                 fetch_add $value::wrapping_add, fetch_sub $value::wrapping_sub,
-                fetch_and BitAnd::bitand, fetch_or BitOr::bitor, fetch_xor BitXor::bitxor,
-                fetch_max Ord::max, fetch_min Ord::min
+                fetch_and BitAnd::bitand, fetch_or BitOr::bitor, fetch_xor BitXor::bitxor
             );
 
             impl Default for $name {

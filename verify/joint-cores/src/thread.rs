@@ -13,7 +13,8 @@ pub use std::thread::{Result, panicking};
 
 pub use crate::locals::{AccessError, LocalKey};
 use crate::{
-    machine::{self, sleep_on, wake},
+    kernel::{self, sleep_on, wake},
+    machine,
     sync::atomic::AtomicU32,
 };
 
@@ -72,7 +73,7 @@ fn park_for(limit: Option<Duration>) {
     let thread = current();
     let token = &thread.0.token;
     if token.compare_exchange(0, 2, SeqCst, SeqCst).is_ok() {
-        // SAFETY of the model: as the kernel reads it.
+        // SAFETY: nobody writes meanwhile, because all threads are one of the system.
         let is_parked = || unsafe { token.unsync_load() } == 2;
         sleep_on(core::ptr::from_ref(token).addr(), limit, is_parked);
     }
@@ -96,7 +97,7 @@ pub fn sleep(time: Duration) {
 
 /// Lets other threads of the core run.
 pub fn yield_now() {
-    machine::yield_now();
+    kernel::yield_now();
 }
 
 struct Packet<T> {
@@ -129,7 +130,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T> {
         let ended = &self.packet.ended;
         while ended.load(SeqCst) == 0 {
-            // SAFETY of the model: as the kernel reads it.
+            // SAFETY: nobody writes meanwhile, because all threads are one of the system.
             let runs = || unsafe { ended.unsync_load() } == 0;
             sleep_on(core::ptr::from_ref(ended).addr(), None, runs);
         }
@@ -155,9 +156,9 @@ pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
         result: UnsafeCell::new(None),
         ended: AtomicU32::new(0),
     });
-    let thread = Thread::new(machine::next_thread());
+    let thread = Thread::new(kernel::next_thread());
     let (ours, own) = (packet.clone(), thread.clone());
-    machine::start(move || {
+    kernel::start(move || {
         CURRENT.with(|current| _ = current.set(own));
         let value = f();
         // SAFETY: nobody reads before the end.

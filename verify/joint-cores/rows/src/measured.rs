@@ -1,7 +1,7 @@
 //! What was measured on the machine of [`HERE`](crate::machines::HERE), by `here.rs`: the
 //! medians of four runs, while nothing else ran on the machine.
 
-use crate::rows::SPAWNERS;
+use crate::{peers::Peer, rows::SPAWNERS};
 
 /// Nanoseconds by operation, on one processor and on two.
 pub struct Measured {
@@ -68,6 +68,16 @@ const MEASURED: &[Measured] = &[
     row("10k spawned outside, joined", [76.4, 93.5], [743.0, 405.0]),
     row("fan of 1k, on each", [47.0, 53.5], [243.9, 1065.9]),
 ];
+
+impl Measured {
+    /// A scheduler's times.
+    pub fn of<P: Peer>(&self) -> [f64; 2] {
+        match P::NAME {
+            "tokio" => self.tokio,
+            _ => self.joint,
+        }
+    }
+}
 
 /// The times of a row.
 pub fn find(title: &str) -> &'static Measured {

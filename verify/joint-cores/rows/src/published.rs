@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use loom::Costs;
 
-use crate::{Works, costs_for, figure, machines, peers::Tokio, rows, work};
+use crate::{SEEDS, costs_for, figure, machines, peers::Tokio, rows, work, work_of};
 
 struct Points {
     what: &'static str,
@@ -57,12 +57,12 @@ const SHARDED: Points = Points {
 
 impl Points {
     /// The table's rows, and how many points are within 30%.
-    fn rows(&self, works: &Works) -> (String, usize) {
-        let costs = costs_for::<Tokio>(self.machine, works.of::<Tokio>(&rows::all()[0]));
+    fn rows(&self) -> (String, usize) {
+        let costs = costs_for::<Tokio>(self.machine, work_of::<Tokio>(&rows::all()[0]));
         let (mut out, mut hits) = (String::new(), 0);
         for &(threads, published) in self.points {
             let sizes = (self.cores, self.cores, threads);
-            let simulated = figure::<Tokio>(sizes, costs, work::remote_spawn);
+            let simulated = figure::<Tokio>(SEEDS, sizes, costs, work::remote_spawn);
             let off = simulated.median / published - 1.0;
             hits += usize::from(off.abs() <= 0.3);
             let range = (simulated.least, simulated.most);
@@ -81,25 +81,21 @@ impl Points {
 }
 
 /// The table of the points for which this tokio has the source.
-pub fn table(works: &Works, is_sharded: bool) -> String {
+pub fn table(is_sharded: bool) -> String {
     let all: &[Points] = match is_sharded {
         true => &[SHARDED],
         false => &[M1_MAX, MUTEX],
     };
-    let mut out = String::new();
+    let mut out =
+        "| machine | threads | published, ns | simulated, ns | off |\n|---|---|---|---|---|\n"
+            .to_owned();
     let mut hits = 0;
     for points in all {
-        let (rows, own) = points.rows(works);
+        let (rows, own) = points.rows();
         out += &rows;
         hits += own;
     }
     let of: usize = all.iter().map(|points| points.points.len()).sum();
-    if !is_sharded {
-        out.insert_str(
-            0,
-            "| machine | threads | published, ns | simulated, ns | off |\n|---|---|---|---|---|\n",
-        );
-    }
-    eprintln!("{hits} of {of} points are within 30 %");
+    _ = writeln!(out, "\n{hits} of {of} are within 30 %.");
     out
 }

@@ -25,6 +25,7 @@ const OUTSIDE: usize = 12_800;
 /// The argument of the function that is computed in a doubly recursive way, and its branches.
 const FIB: (u32, usize) = (20, 10_945);
 const MICROSECOND: f64 = 1_000.0;
+const HALF_A_MICROSECOND: f64 = 500.0;
 
 fn since(start: Instant, operations: usize) -> f64 {
     now().duration_since(start).as_secs_f64() * 1e9 / operations as f64
@@ -311,7 +312,7 @@ async fn attend(begun: Arc<AtomicUsize>, last: Arc<Mutex<f64>>, tasks: usize, st
     begun.fetch_add(1, SeqCst);
     // If two tasks lie on one worker, the second one begins after this time.
     while begun.load(SeqCst) < tasks && since(start, 1) < 5e6 {
-        loom::hint::spin_loop();
+        work(HALF_A_MICROSECOND);
     }
 }
 
