@@ -8,8 +8,8 @@
 //! The types have loom's names, as those of `joint-check` do, but the layout of std's, because
 //! which values share a line decides. What the model leaves out is in `docs/cores.md`.
 //!
-//! Memory is sequentially consistent. A process gives the same figures each time. A seed varies the
-//! costs by some percent.
+//! Memory is sequentially consistent. A process gives the same figures each time, if the program
+//! reads no clock but [`now`]. A seed varies the costs by some percent.
 
 mod arc;
 pub mod cell;
