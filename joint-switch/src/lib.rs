@@ -11,6 +11,9 @@
 //! `--cfg joint_cores` is for `verify/joint-cores`, which runs a program on simulated cores. Only
 //! that has what it needs of loom's names.
 //!
+//! Under `--cfg joint_watch` each step of a word that the proof knows is held against its tables
+//! (`docs/proof.md`). It is for 64 bits, Unix and `std`.
+//!
 //! This package is for joint's own packages, which pin its exact version. It promises nothing to
 //! others, and can change in any release.
 //!
@@ -53,6 +56,11 @@ mod this_thread;
 mod unique;
 #[cfg(all(not(joint_loom), feature = "std"))]
 mod wait;
+#[cfg(joint_watch)]
+#[doc(hidden)]
+pub mod watched;
+#[cfg(any(joint_tsan, joint_watch))]
+mod wrapped;
 
 use core::mem::MaybeUninit;
 
@@ -71,14 +79,24 @@ compile_error!(
 #[cfg(joint_loom)]
 use self::model as atomics;
 #[cfg(joint_tsan)]
-use self::sanitized as atomics;
-#[cfg(not(any(joint_loom, joint_cores, joint_tsan, feature = "portable-atomic")))]
+use self::sanitized as with;
+#[cfg(joint_watch)]
+use self::watched as with;
+#[cfg(any(joint_tsan, joint_watch))]
+use self::wrapped as atomics;
+#[cfg(not(any(
+    joint_loom,
+    joint_cores,
+    joint_tsan,
+    joint_watch,
+    feature = "portable-atomic"
+)))]
 use core::sync::atomic as atomics;
 #[cfg(joint_cores)]
 use loom::sync::atomic as atomics;
 #[cfg(all(
     feature = "portable-atomic",
-    not(any(joint_loom, joint_cores, joint_tsan))
+    not(any(joint_loom, joint_cores, joint_tsan, joint_watch))
 ))]
 use portable_atomic as atomics;
 
@@ -138,11 +156,20 @@ macro_rules! order {
 }
 
 #[doc(hidden)]
-#[cfg(not(joint_loom))]
+#[cfg(not(any(joint_loom, joint_watch)))]
 #[macro_export]
 macro_rules! site_order {
     ($site:ident, $ordering:expr) => {
         $ordering
+    };
+}
+
+#[doc(hidden)]
+#[cfg(joint_watch)]
+#[macro_export]
+macro_rules! site_order {
+    ($site:ident, $ordering:expr) => {
+        $crate::watched::ordering(concat!(module_path!(), "::", stringify!($site)), $ordering)
     };
 }
 
@@ -241,8 +268,19 @@ impl<const SIZE: usize> Room<SIZE> {
 pub trait Retire {
     /// Ends the place.
     #[inline(always)]
-    fn retire(&mut self) {}
+    fn retire(&mut self) {
+        #[cfg(joint_watch)]
+        watched::retired((&raw const *self).cast::<()>().addr());
+    }
 }
+
+/// Says that the state word of a task is where it stays, to the monitor of `--cfg joint_watch`. In
+/// any other build it does nothing.
+#[cfg(not(joint_watch))]
+#[inline(always)]
+pub fn placed<W>(_: &W) {}
+#[cfg(joint_watch)]
+pub use self::watched::placed;
 
 #[cfg(not(joint_loom))]
 mod real {

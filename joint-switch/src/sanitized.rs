@@ -1,4 +1,4 @@
-//! The atomics under `--cfg joint_tsan`: those of `core`, whose reads all acquire.
+//! The operations of atomics under `--cfg joint_tsan`: all reads acquire.
 //!
 //! ThreadSanitizer knows no fences, so it would report an access that only a fence puts in order.
 //! If each read acquires by itself, an acquire fence after it has nothing left to do. Stores stay
@@ -7,11 +7,17 @@
 //! This hides a read that should acquire and does not. Whether each ordering is strong enough is a
 //! question for the models.
 
-pub use core::sync::atomic::fence;
-use core::sync::atomic::{self, Ordering};
+use core::sync::atomic::Ordering;
+pub(crate) use core::sync::atomic::fence;
+
+/// What only `--cfg joint_watch` uses.
+pub(crate) trait Reads {
+    #[allow(dead_code, reason = "see above")]
+    fn read(&self) -> u64;
+}
 
 /// Returns the ordering with Acquire added to it.
-const fn acquiring(order: Ordering) -> Ordering {
+pub(crate) const fn asked(order: Ordering) -> Ordering {
     match order {
         Ordering::Relaxed => Ordering::Acquire,
         Ordering::Release => Ordering::AcqRel,
@@ -19,52 +25,6 @@ const fn acquiring(order: Ordering) -> Ordering {
     }
 }
 
-macro_rules! atomic {
-    ($name:ident $(<$t:ident>)?, $value:ty: $($read:ident($($with:ident)?))*) => {
-        /// The atomic of the same name in `core`, whose reads all acquire.
-        #[derive(Debug)]
-        #[repr(transparent)]
-        pub struct $name $(<$t>)? (atomic::$name $(<$t>)?);
-
-        #[allow(missing_docs, reason = "the names are those of core")]
-        impl $(<$t>)? $name $(<$t>)? {
-            pub const fn new(value: $value) -> Self {
-                Self(atomic::$name::new(value))
-            }
-
-            $(pub fn $read(&self, $($with: $value,)? order: Ordering) -> $value {
-                self.0.$read($($with,)? acquiring(order))
-            })*
-
-            pub fn store(&self, value: $value, order: Ordering) {
-                self.0.store(value, order);
-            }
-
-            pub fn compare_exchange(
-                &self,
-                current: $value,
-                new: $value,
-                success: Ordering,
-                failure: Ordering,
-            ) -> Result<$value, $value> {
-                let (success, failure) = (acquiring(success), acquiring(failure));
-                self.0.compare_exchange(current, new, success, failure)
-            }
-
-            pub fn fetch_update(
-                &self,
-                set: Ordering,
-                fetch: Ordering,
-                f: impl FnMut($value) -> Option<$value>,
-            ) -> Result<$value, $value> {
-                self.0.fetch_update(acquiring(set), acquiring(fetch), f)
-            }
-        }
-    };
+pub(crate) fn acted<R>(_: &impl Reads, _: impl FnOnce(&R) -> bool, act: impl FnOnce() -> R) -> R {
+    act()
 }
-
-atomic!(AtomicPtr<T>, *mut T: load() swap(value));
-atomic!(AtomicU32, u32: load() swap(value) fetch_add(value) fetch_sub(value));
-#[cfg(target_has_atomic = "64")]
-atomic!(AtomicU64, u64: load() swap(value) fetch_add(value) fetch_sub(value));
-atomic!(AtomicUsize, usize: load() swap(value) fetch_add(value) fetch_sub(value) fetch_or(value));

@@ -110,7 +110,9 @@ where
     let unmade = unwind::OnUnwind(|| unsafe { drop_parts::<P, _, _, _, _>(cell) });
     // SAFETY: the header and the metadata were just written. The future may keep the reference,
     // because it is dropped before the metadata.
-    let metadata = unsafe { task.view() }.metadata();
+    let view = unsafe { task.view() };
+    view.state().place();
+    let metadata = view.metadata();
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
     let stage = UnsafeCell::new(Stage {

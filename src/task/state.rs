@@ -205,6 +205,12 @@ impl State {
         Self(AtomicWord::new(WAKE + HANDLE * Word::from(has_handle)))
     }
 
+    /// Called once the word is where it stays.
+    #[inline(always)]
+    pub(super) fn place(&self) {
+        joint_switch::placed(&self.0);
+    }
+
     /// Counts one more waker.
     #[inline]
     pub(super) fn add_waker(&self) {

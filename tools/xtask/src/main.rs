@@ -119,6 +119,12 @@ const COMMANDS: &[Command] = &[
         plans::soak,
     ),
     command(
+        "watch [MINUTES]",
+        "Runs the programs of `soak` for a minute, or for as long as given, and the tests of the\n\
+         simulation, with each step of a word held against the tables of the proof.",
+        plans::watch,
+    ),
+    command(
         "compat",
         "Runs the suites of async-task and async-executor and a program on smol, fetched from the\n\
          registry, on tools/compat/async-task; those of oneshot and futures-channel, and three\n\

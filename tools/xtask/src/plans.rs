@@ -42,6 +42,11 @@ pub(crate) fn check() -> Vec<Step> {
     let checkers = clippy_step("lints of the checkers", "--all-targets --all-features");
     steps.push(checkers.in_folder("verify"));
     steps.push(doc_step("documentation of the checkers", "--all-features").in_folder("verify"));
+    let watched = clippy_step(
+        "lints of the monitor",
+        "--target-dir target/watch -p joint-executor",
+    );
+    steps.push(watched.rustc("--cfg joint_watch"));
     // It lints `joint` as well: the cfg is set for all that is compiled in that folder.
     steps.push(clippy_step("lints of the models", "--all-targets").in_models());
     steps.push(clippy_step("lints of the lessons", "--all-targets").in_folder(LESSONS));
@@ -133,6 +138,26 @@ pub(crate) fn soak(words: &Words) -> Done {
     let line = "test --release -p joint-executor --test soak -- --nocapture";
     let step = Step::cargo("soak", line).env("JOINT_SOAK_MINUTES", minutes);
     Ok(run_all("soak", vec![step]))
+}
+
+/// With each step of a word held against the tables of the proof.
+pub(crate) fn watch(words: &Words) -> Done {
+    let on = |name, line| Step::cargo(name, line).rustc("--cfg joint_watch");
+    let soak =
+        "test --target-dir target/watch --release -p joint-executor --test soak -- --nocapture";
+    let soak = on("soak", soak).env("JOINT_SOAK_MINUTES", words.word(0).unwrap_or("1"));
+    let steps = vec![
+        on(
+            "monitor",
+            "test --target-dir target/watch --release -p joint-switch --features std --lib",
+        ),
+        soak,
+        on(
+            "simulation",
+            "test --target-dir target/watch --release -p joint-sim --test sim",
+        ),
+    ];
+    Ok(run_all("watch", steps))
 }
 
 /// In seconds, where there is Coq.
