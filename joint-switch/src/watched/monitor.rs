@@ -155,7 +155,7 @@ impl Monitor {
     pub(super) fn poll_is_over(&mut self, thread: u32) {
         let polled = self.polls.entry(thread).or_default().pop();
         if let Some(word) = polled.and_then(|polled| self.tasks.get_mut(&polled)) {
-            word.knows.poll_is_over();
+            word.knows.poll_is_over(self.steps);
         }
     }
 

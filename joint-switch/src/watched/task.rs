@@ -27,7 +27,7 @@ enum Runner {
 
 pub(super) struct Task {
     runner: Runner,
-    /// The number of the step at which it was last scheduled.
+    /// The number of the step at which it was last scheduled, or its poll ended.
     since: u64,
 }
 
@@ -118,9 +118,9 @@ impl Task {
         Ok(())
     }
 
-    pub(super) fn poll_is_over(&mut self) {
+    pub(super) fn poll_is_over(&mut self, now: u64) {
         if let Runner::Polls(by, seen) = self.runner {
-            self.runner = Runner::Polled(by, seen, false);
+            (self.runner, self.since) = (Runner::Polled(by, seen, false), now);
         }
     }
 
@@ -206,9 +206,9 @@ impl Task {
         let is_unreachable = word.refs == 0 && !word.has(HANDLE);
         Err(match self.runner {
             Runner::Queued if self.since < since => "the task is scheduled, and nobody runs it",
+            Runner::Polled(..) if self.since < since => "the poll is over, and nothing follows",
             _ if since < u64::MAX => return Ok(()),
             Runner::Nobody if is_unreachable => "nobody can reach the task",
-            Runner::Polled(..) => "the poll is over, and the run does not end",
             Runner::Finishes(_) | Runner::Ended => "the task has ended, and is not freed",
             Runner::Revives(_) => "nobody has scheduled the orphan",
             Runner::Frees(_) => "nobody has freed the task",
