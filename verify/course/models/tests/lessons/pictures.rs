@@ -2,8 +2,10 @@
 //! those of the matrix.
 
 use axioms::{
-    Model, Ordering,
+    Execution, Model, Ordering,
     completion::{Cell, judge},
+    explore,
+    language::{Typed, parse},
     text,
 };
 use lessons::Counterexample;
@@ -32,6 +34,31 @@ fn pictures_of_the_second_checker() {
             &text::lanes(&verdict.protocol.program, execution),
         );
     }
+}
+
+/// The program of the rule of exchanges with another text in one place, and what it must never do.
+fn broken_chain(from: &str, to: &str) -> (Typed, Option<Execution>) {
+    let text = include_str!("../../../lessons/pictures/chain-program.txt");
+    assert!(text.contains(from));
+    let typed = parse(&text.replace(from, to)).unwrap();
+    let all = explore(&typed.program, Model::Rc11);
+    let is_broken = |one: &Execution| typed.never[0].is_broken_by(one);
+    let broken = all.into_iter().find(is_broken);
+    (typed, broken)
+}
+
+#[test]
+fn the_rule_of_exchanges_needs_what_the_lesson_says() {
+    // It stores 2 only after it has seen 1, so that `first` comes before both.
+    let store = "old = word.load(Relaxed)\nif old == 1 {\nword.store(2, Relaxed)\n}";
+    let between = "word.fetch_add(1, Relaxed)";
+    assert!(broken_chain(between, between).1.is_none());
+    for (from, to) in [("word.fetch_add(1, Release)", between), (between, store)] {
+        assert!(broken_chain(from, to).1.is_some(), "{to}");
+    }
+    let (typed, broken) = broken_chain("Acquire", "Relaxed");
+    let lanes = text::lanes(&typed.program, &broken.unwrap());
+    compare("axioms-chain.txt", &lanes);
 }
 
 #[test]
