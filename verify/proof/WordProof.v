@@ -105,9 +105,9 @@ Section Proof.
     In j (before ++ i :: after) \/ In j rest -> In j (before ++ after) \/ i = j \/ In j rest.
   Proof. intros i j before after rest. rewrite !in_app_iff. simpl. tauto. Qed.
 
-  Ltac cases S := destruct S; simpl in *;
-    match goal with c : completer |- _ => destruct c end; try discriminate;
-    match goal with v : waiter |- _ => destruct v end; try discriminate; try contradiction;
+  Ltac cases S := destruct S; simpl in *; subst;
+    try match goal with c : completer |- _ => destruct c end; try discriminate;
+    try match goal with v : waiter |- _ => destruct v end; try discriminate; try contradiction;
     facts; try congruence; open;
     try match goal with
     | |- context [match ?r with Some _ => Waker _ | None => Pending end] => destruct r

@@ -16,7 +16,7 @@ compile() {
 
 compile Word WordProof & words=$!
 compile Task TaskProof & tasks=$!
-compile Rc11
+compile Rc11 Sleep
 wait "$words"
 wait "$tasks"
 if grep -nE '\b(Admitted|admit|Axiom|Parameter|Conjecture)\b' ./*.v; then

@@ -120,8 +120,8 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "watch [MINUTES]",
-        "Runs the programs of `soak` for a minute, or for as long as given, and the tests of the\n\
-         simulation, with each step of a word held against the tables of the proof.",
+        "Runs the programs of `soak` for a minute, or for as long as given, with each step of a word\n\
+         held against the tables of the proof.",
         plans::watch,
     ),
     command(

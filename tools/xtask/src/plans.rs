@@ -146,17 +146,8 @@ pub(crate) fn watch(words: &Words) -> Done {
     let soak =
         "test --target-dir target/watch --release -p joint-executor --test soak -- --nocapture";
     let soak = on("soak", soak).env("JOINT_SOAK_MINUTES", words.word(0).unwrap_or("1"));
-    let steps = vec![
-        on(
-            "monitor",
-            "test --target-dir target/watch --release -p joint-switch --features std --lib",
-        ),
-        soak,
-        on(
-            "simulation",
-            "test --target-dir target/watch --release -p joint-sim --test sim",
-        ),
-    ];
+    let monitor = "test --target-dir target/watch --release -p joint-switch --features std --lib";
+    let steps = vec![on("monitor", monitor), soak];
     Ok(run_all("watch", steps))
 }
 
