@@ -5,7 +5,7 @@ use crate::waker::ThinWaker;
 use alloc::{boxed::Box, format, string::String, sync::Arc, task::Wake, vec::Vec};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-const TABLES: &str = include_str!("../../verify/proof/tables.txt");
+const TABLES: &str = include_str!("../tables.txt");
 
 #[derive(Default)]
 struct Woken(AtomicUsize);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the proofs, that the theorems which docs/proof.md names assume nothing, and that tables.txt
-# is what Tables.v prints. `--write` writes that file instead.
+# Checks the proofs, that the theorems which docs/proof.md names assume nothing, and that src/tables.txt of
+# joint is what Tables.v prints. `--write` writes that file instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 built=$(mktemp -d)
@@ -42,8 +42,8 @@ echo "$count theorems, each closed under the global context"
 
 printed=$(compile Tables | sed -e 's/^     = "//' -e '/^     : string$/d' -e 's/"$//')
 if [ "${1-}" = --write ]; then
-    echo "$printed" > tables.txt
-elif ! diff -u tables.txt - <<< "$printed"; then
+    echo "$printed" > ../../src/tables.txt
+elif ! diff -u ../../src/tables.txt - <<< "$printed"; then
     echo "tables.txt is not what Tables.v prints: cargo xtask proof --write" >&2
     exit 1
 fi

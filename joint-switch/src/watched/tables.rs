@@ -1,9 +1,9 @@
-//! The tables that the proof prints (`verify/proof/tables.txt`), as data.
+//! The tables that the proof prints (`src/tables.txt`), as data.
 
 use core::hash::Hash;
 use std::{collections::HashMap, vec::Vec};
 
-const TABLES: &str = include_str!("../../../verify/proof/tables.txt");
+const TABLES: &str = include_str!("../../../src/tables.txt");
 
 /// The word before, the word after, and what is left to do.
 type Row<W> = (W, W, &'static str);

@@ -62,7 +62,7 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "proof [--write]",
-        "Checks the proofs of `verify/proof` with Coq, and that tables.txt there, which unit tests\n\
+        "Checks the proofs of `verify/proof` with Coq, and that src/tables.txt, which unit tests\n\
          compare with the code, is what they print. --write writes that file.",
         plans::proof,
     ),

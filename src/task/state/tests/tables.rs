@@ -7,7 +7,7 @@ use alloc::{
     vec::Vec,
 };
 
-const TABLES: &str = include_str!("../../../../verify/proof/tables.txt");
+const TABLES: &str = include_str!("../../../tables.txt");
 
 /// `4q-1` is one less than the limit of wake-ups, of which `q` is a quarter.
 fn number(count: Word) -> String {
