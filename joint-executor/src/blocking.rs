@@ -114,7 +114,7 @@ where
         let f = || calls::call(&counted, f);
         blocking_pool::check();
         match hosted::host() {
-            Some(_) => call_for_host(f).await,
+            Some(host) => call_for_host(host, f).await,
             None => f(),
         }
     };
@@ -125,8 +125,12 @@ where
 }
 
 /// Calls a function that may block, on a thread that has entered a host.
-async fn call_for_host<T>(f: impl FnOnce() -> T) -> T {
-    match catch_unwind(AssertUnwindSafe(f)) {
+async fn call_for_host<T>(host: Arc<dyn hosted::Host>, f: impl FnOnce() -> T) -> T {
+    host.call_goes_on();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    host.call_goes_on();
+    drop(host);
+    match result {
         Ok(output) => return output,
         Err(payload) if payload.is::<hosted::Unwind>() => {}
         Err(payload) => resume_unwind(payload),

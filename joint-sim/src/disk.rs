@@ -136,12 +136,9 @@ struct Bytes {
 }
 
 impl Bytes {
-    /// Reads what there is from an offset on. Returns how much that is.
-    fn read(&self, at: u64, buffer: &mut [u8]) -> usize {
-        let left = self.length.saturating_sub(at);
-        let count = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        let mut rest = &mut buffer[..count];
-        for (at, length) in sectors(at, count) {
+    fn read(&self, at: u64, buffer: &mut [u8]) {
+        let mut rest = buffer;
+        for (at, length) in sectors(at, rest.len()) {
             let (part, behind) = rest.split_at_mut(length);
             let from = (at % SECTOR) as usize;
             match self.sectors.get(&(at / SECTOR)) {
@@ -150,7 +147,6 @@ impl Bytes {
             }
             rest = behind;
         }
-        count
     }
 
     fn apply(&mut self, change: &Change) {
@@ -233,9 +229,15 @@ impl Content {
         self.bytes.length
     }
 
-    pub(super) fn read(&self, at: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        check(at, buffer.len())?;
-        Ok(self.bytes.read(at, buffer))
+    /// Returns how many of so many bytes there are from an offset on.
+    pub(super) fn left(&self, at: u64, bytes: usize) -> usize {
+        let left = self.bytes.length.saturating_sub(at);
+        usize::try_from(left).map_or(bytes, |left| left.min(bytes))
+    }
+
+    /// Reads bytes that there are.
+    pub(super) fn read(&self, at: u64, buffer: &mut [u8]) {
+        self.bytes.read(at, buffer);
     }
 
     /// Writes bytes, of which there are some, as far as the file can have them.

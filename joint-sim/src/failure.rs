@@ -87,11 +87,7 @@ pub(super) enum Kind {
     HostPanic(Arc<str>, Payload),
     /// Nobody can wake anybody.
     Deadlock,
-    Steps {
-        limit: u64,
-        /// Whether no time has passed for long, and none does while tasks run.
-        is_still: bool,
-    },
+    Steps(u64),
     Time(Duration),
     /// No executor or thread could be started.
     NotStarted(&'static str, String),
@@ -212,7 +208,7 @@ impl Failure {
     }
 
     pub(super) fn is_at_limit(&self) -> bool {
-        matches!(*self.kind, Kind::Steps { .. } | Kind::Time(_))
+        matches!(*self.kind, Kind::Steps(_) | Kind::Time(_))
     }
 
     pub(super) fn is_stuck(&self) -> bool {
@@ -273,9 +269,6 @@ pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: u
     `joint::oneshot` or `joint::block_on` instead of a channel of `std`, `joint_executor::time::sleep` \
     instead of `thread::sleep`, and hold no lock of `std` across an `await`";
 
-const STILL: &str = "no time passes while tasks yield: `Builder::charge`, or `charge` of a check, makes \
-    each poll take time\n";
-
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, steps, .. } = self;
@@ -297,12 +290,7 @@ impl fmt::Display for Failure {
             Kind::Deadlock => {
                 f.write_str("deadlock: nothing can run, and no timer is armed\n")?;
             }
-            Kind::Steps { limit, is_still } => {
-                writeln!(f, "it took more than {limit} steps")?;
-                if *is_still {
-                    f.write_str(STILL)?;
-                }
-            }
+            Kind::Steps(limit) => writeln!(f, "it took more than {limit} steps")?,
             Kind::Time(limit) => writeln!(f, "it took more than {limit:?} of virtual time")?,
             Kind::NotStarted(what, error) => writeln!(f, "no {what} could be started: {error}")?,
             Kind::Stuck {

@@ -64,7 +64,7 @@ impl Faults {
     ///
     /// A correct program stays correct under all of them: see each of the methods. Late timers,
     /// extra yields and [`fault`] sites have a probability of 25%. The other faults have 10%,
-    /// panics and pauses 2%, and those of disks 1%.
+    /// panics and pauses 2%, and errors of disks and sockets 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -296,6 +296,71 @@ impl Faults {
         self.with(Fault::FullDisk, probability)
     }
 
+    /// A read or write of a stream or of a file ([`fs`](super::fs)) takes only a part of the bytes,
+    /// as it may do at any time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults, fs::File};
+    ///
+    /// let run = |faults| Builder::new(1).faults(faults).run(async {
+    ///     File::create("log").await?.write_at(b"hello", 0).await
+    /// });
+    /// let written = |faults| run(faults).unwrap().output.unwrap();
+    /// assert_eq!(written(Faults::none()), 5);
+    /// assert!((1..5).contains(&written(Faults::none().short_transfers(1.0))));
+    /// ```
+    pub const fn short_transfers(self, probability: f64) -> Self {
+        self.with(Fault::ShortTransfer, probability)
+    }
+
+    /// The port of a listener that the program has dropped stays in use for up to a minute of
+    /// virtual time: another process has got it, or the system keeps it for the connections that
+    /// there were. A host that is started again finds its ports free.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{io::TcpListener, time::sleep};
+    /// use joint_sim::{Builder, Faults};
+    /// use std::{io::ErrorKind, time::Duration};
+    ///
+    /// let run = Builder::new(1).faults(Faults::none().busy_ports(1.0)).run(async {
+    ///     drop(TcpListener::bind("127.0.0.1:80").await.unwrap());
+    ///     let error = TcpListener::bind("127.0.0.1:80").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    ///     sleep(Duration::from_secs(60)).await;
+    ///     TcpListener::bind("127.0.0.1:80").await.unwrap();
+    /// });
+    /// run.unwrap();
+    /// ```
+    pub const fn busy_ports(self, probability: f64) -> Self {
+        self.with(Fault::BusyPort, probability)
+    }
+
+    /// A socket that is bound to port 0, or that connects, gets the port that another one has just
+    /// given up. So the same address is another peer.
+    pub const fn reused_ports(self, probability: f64) -> Self {
+        self.with(Fault::ReusedPort, probability)
+    }
+
+    /// An `accept` fails, because the connection is gone or because too many files are open. Or an
+    /// attempt to connect is refused, or times out.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::{TcpListener, TcpStream};
+    /// use joint_sim::{Builder, Faults};
+    ///
+    /// let run = Builder::new(1).faults(Faults::none().socket_errors(1.0)).run(async {
+    ///     let _listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    ///     TcpStream::connect("127.0.0.1:80").await.unwrap_err();
+    /// });
+    /// run.unwrap();
+    /// ```
+    pub const fn socket_errors(self, probability: f64) -> Self {
+        self.with(Fault::SocketError, probability)
+    }
+
     /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for between
     /// a 256th of the [longest delay](Faults::longest_delay) and all of it. This includes the host
     /// of the main future.
@@ -367,6 +432,10 @@ pub(super) enum Fault {
     Panicked,
     DiskError,
     FullDisk,
+    ShortTransfer,
+    BusyPort,
+    ReusedPort,
+    SocketError,
     /// The power is cut, which the program has asked for.
     LostWrites,
 }
@@ -385,6 +454,10 @@ pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
     ('x', 0.02),
     ('e', 0.01),
     ('f', 0.01),
+    ('b', 0.1),
+    ('u', 0.1),
+    ('v', 0.1),
+    ('n', 0.01),
 ];
 
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

@@ -142,9 +142,17 @@ impl File {
         Ok(Self { inode, access })
     }
 
-    /// Reads bytes from an offset on. Returns how many there were, 0 at the end.
+    /// Reads bytes from an offset on. Returns how many were read, which may be fewer, and is 0 at
+    /// the end.
     pub async fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let read = |_: &World, _: &mut Disk| self.inode.content().read(offset, buffer);
+        let read = |world: &World, _: &mut Disk| {
+            disk::check(offset, buffer.len())?;
+            let content = self.inode.content();
+            let count = content.left(offset, buffer.len());
+            let count = world.part(About::Disk, count);
+            content.read(offset, &mut buffer[..count]);
+            Ok(count)
+        };
         self.access.attempt(SHORT, read).await
     }
 
@@ -163,7 +171,7 @@ impl File {
             };
             match room {
                 0 => Err(ErrorKind::StorageFull.into()),
-                room => content.write(offset, &bytes[..room]),
+                room => content.write(offset, &bytes[..world.part(About::Disk, room)]),
             }
         };
         self.access.attempt(SHORT, write).await
@@ -228,7 +236,13 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     bytes.try_reserve_exact(length)?;
     bytes.resize(length, 0);
-    let count = file.read_at(&mut bytes, 0).await?;
+    let mut count = 0;
+    while count < length {
+        match file.read_at(&mut bytes[count..], count as u64).await? {
+            0 => break,
+            read => count += read,
+        }
+    }
     bytes.truncate(count);
     Ok(bytes)
 }
@@ -330,6 +344,7 @@ impl Access {
             let fails = world.strikes(About::Disk, Fault::DiskError, world.acting());
             f(world, disk, fails)
         };
+        world::let_others_go_on();
         let (nanos, is_early) = self.with(|world, _| {
             let mut chance = world.chance();
             let nanos = chance.below(About::Disk, longest + 1);

@@ -72,8 +72,10 @@
 //!
 //! # Time
 //! [`time::now`](joint_executor::time::now) is the virtual time. It stands still while tasks run,
-//! unless [`Builder::charge`] says otherwise, and jumps to the next timer when nothing is ready. A
-//! loop that yields until some time has come needs a charge, because it would never end otherwise.
+//! unless [`Builder::charge`] says otherwise, and jumps to the next timer when nothing is ready. If
+//! tasks do nothing but yield for some thousand steps, they wait for something that is late, or for
+//! the time itself. It then goes on, by a little at first, so that a loop which yields until
+//! something has come ends.
 //! [`time::wall`](joint_executor::time::wall) is the wall clock, which begins with the year 2000.
 //! The clocks of a host may differ from those of others: [`Host::clock`].
 //!
@@ -100,7 +102,7 @@
 //!
 //! # Faults
 //! [`check()`] has all [`Faults`], and [`run`] none. Late timers, late and spurious wake-ups, extra
-//! yields, and pauses of hosts may hit every task. Polls with another waker, cancellations and
+//! yields, and pauses of hosts may hit every task, and so may what the system does to sockets and files. Polls with another waker, cancellations and
 //! panics hit only what says that they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of
 //! the program's own. Set a fault to 0, by [`Check::faults`], if the program does not have to bear
 //! it. A test that asserts exact times needs late timers and late wake-ups off.
@@ -116,12 +118,15 @@
 //! | [`cancellations`](Faults::cancellations) | what is lost or kept if a future is dropped |
 //! | [`panics`](Faults::panics) | a program that does not survive the panic of one task |
 //! | [`disk_errors`](Faults::disk_errors), [`full_disks`](Faults::full_disks) | trust in files ([`fs`]), such as in a sync after one that has failed |
+//! | [`short_transfers`](Faults::short_transfers) | a read or write that is taken to do all |
+//! | [`busy_ports`](Faults::busy_ports), [`reused_ports`](Faults::reused_ports) | a port that is taken to be free at once, or an address to be its peer's for ever |
+//! | [`socket_errors`](Faults::socket_errors) | a server that ends, or a client that gives up, when a connection fails once |
 //! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk
-//! through [`net`], whose links delay, lose and reorder messages, and can be cut. The network has
-//! no faults of its own accord: set them by [`net::Link`], and let a task of the test kill hosts
+//! through [`net`], whose links delay, lose and reorder messages, and can be cut. A check fails some
+//! calls of sockets. Set the faults of links by [`net::Link`], and let a task of the test kill hosts
 //! and cut links at random times. Here a client asks a server that crashes in between:
 //!
 //! ```
@@ -134,7 +139,7 @@
 //! async fn serve(address: &str) -> io::Result<()> {
 //!     let listener = TcpListener::bind(address).await?;
 //!     loop {
-//!         let (stream, _) = listener.accept().await?;
+//!         let Ok((stream, _)) = listener.accept().await else { continue };
 //!         let mut byte = [0];
 //!         if stream.read_exact(&mut byte).await.is_ok() {
 //!             let _ = stream.write_all(&[byte[0] + 1]).await;

@@ -6,9 +6,11 @@
 //! ```
 //! use futures_lite::AsyncReadExt;
 //! use joint_executor::io::{TcpListener, TcpStream};
-//! use joint_sim::{self as sim, Host};
+//! use joint_sim::{Check, Faults, Host};
 //!
-//! sim::check(|| async {
+//! // Neither side tries again.
+//! let check = Check::new().faults(Faults::all().socket_errors(0.0));
+//! check.run(|| async {
 //!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
 //!     Host::new("client").run(|| async {
 //!         let stream = TcpStream::connect("main:80").await.unwrap();
@@ -40,8 +42,8 @@
 //! until it arrives. If it has not arrived after 15 minutes, the connection fails with
 //! [`TimedOut`](std::io::ErrorKind::TimedOut). An attempt to connect fails in this way after 127
 //! seconds. One write may arrive as two parts. A writer waits while the reader has 64 KiB to read,
-//! or they are on their way. After the reading direction has been shut down, what had arrived can
-//! still be read, and what arrives later is thrown away, where Linux would let it be read.
+//! or they are on their way. After the reading direction has been shut down, what arrives can still
+//! be read, as on Linux. After both directions have been, it ends the connection with a reset.
 //!
 //! A datagram arrives once, or twice, or never, and in any order. Up to 208 KiB wait for the
 //! receiver, and further datagrams are lost.
@@ -57,7 +59,11 @@
 //! once the peer has answered that it has no such connection, for example after a crash, or because
 //! it had dropped its end before it received everything. Each error is reported once. After it, or
 //! after the writing direction has been shut down, writes fail with
-//! [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), and reads return 0.
+//! [`BrokenPipe`](std::io::ErrorKind::BrokenPipe), and reads return 0. If the end of the stream has
+//! arrived before the answer, that is what the first write says, too, and reads return 0 at once.
+//! Once both directions have ended, or the connection has failed, `peer_addr` and `shutdown` fail
+//! with [`NotConnected`](std::io::ErrorKind::NotConnected). A test of the repository holds 1,200
+//! random dialogues against the sockets of Linux.
 //!
 //! # Panics
 //! Each function here panics outside of a simulation, and all but [`lookup`] if there is no host
@@ -66,7 +72,8 @@
 //! # What is not
 //! Bandwidth, packets and their headers, keep-alive, urgent data, broadcast and multicast. Two
 //! sockets of one protocol on one host cannot have the same port, even with different addresses. A
-//! port can be bound again as soon as its socket is dropped. There are no descriptors: `get_ref`
+//! port can be bound again as soon as its socket is dropped, but for
+//! [`busy_ports`](super::Faults::busy_ports). There are no descriptors: `get_ref`
 //! and the traits for descriptors panic, and conversions to and from the standard library's
 //! sockets, Unix sockets and `AsyncFd` are errors of the kind
 //! [`Unsupported`](std::io::ErrorKind::Unsupported).

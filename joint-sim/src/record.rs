@@ -294,6 +294,10 @@ fn sentence(fault: Fault) -> (&'static str, &'static str) {
         Fault::Panicked => ("fault: ", " panics"),
         Fault::DiskError => ("fault: the disk of ", " fails"),
         Fault::FullDisk => ("fault: the disk of ", " is full"),
+        Fault::ShortTransfer => ("fault: ", " reads or writes only a part"),
+        Fault::BusyPort => ("fault: the port of a listener of ", " stays in use"),
+        Fault::ReusedPort => ("fault: ", " gets a port that was just given up"),
+        Fault::SocketError => ("fault: ", " cannot connect or accept"),
         Fault::LostWrites => ("", " cuts the power, and writes are lost"),
     }
 }

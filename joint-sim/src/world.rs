@@ -26,6 +26,7 @@ mod places;
 mod pool;
 mod pools;
 mod step;
+mod stillness;
 mod threads;
 mod waits;
 mod watchdog;
@@ -54,6 +55,7 @@ use self::{
     panics::Panics,
     pools::Pools,
     step::Step,
+    stillness::Stillness,
     threads::Threads,
     waits::Waits,
     watchdog::{Phase, Watched},
@@ -75,6 +77,7 @@ pub(super) use self::{
     faults::{poll, strikes},
     network::Network,
     panics::quiet,
+    threads::let_others_go_on,
 };
 
 pub(super) struct World {
@@ -95,6 +98,7 @@ pub(super) struct World {
     main: MainFuture,
     waits: RefCell<Waits>,
     ending: Ending,
+    stillness: Stillness,
     panics: Panics,
 }
 
@@ -112,6 +116,8 @@ impl World {
         }
         let chooser = settings.scheduler.chooser(settings.expected_steps);
         let record = Record::new(settings.keeps_trace);
+        let injected = Injected::new(&settings.faults);
+        let stillness = Stillness::new(injected.is_some());
         Rc::new(Self {
             settings: settings.clone(),
             owner: Owner::new(),
@@ -122,13 +128,14 @@ impl World {
             time: Timeline::new(settings),
             host_times: RefCell::default(),
             pauses: RefCell::default(),
-            injected: Injected::new(&settings.faults),
+            injected,
             threads: Threads::default(),
             network: RefCell::default(),
             stage: Stage::default(),
             main: MainFuture::new(),
             waits: RefCell::default(),
-            ending: Ending::new(settings.max_steps),
+            ending: Ending::new(settings.max_steps, stillness.first_look()),
+            stillness,
             panics: Panics::default(),
         })
     }

@@ -46,6 +46,10 @@ pub trait Host: Send + Sync {
     /// it, which cancels its task. The runnable's run is the call of the function, and may block.
     fn call_blocking(&self, call: Runnable);
 
+    /// Called by the thread of such a function before the function begins, and when it has returned
+    /// or panicked but has not ended. It may block, and must not panic. By default it does nothing.
+    fn call_goes_on(&self) {}
+
     /// Called when such a function has ended or was dropped, by the thread on which that happens,
     /// if that thread has entered this host. A panic of it is caught. By default it does nothing.
     fn call_ended(&self, call: Id, how: TaskEnd) {

@@ -24,6 +24,8 @@ pub(super) enum Report {
     CallEnded,
     /// The call waits, at most until a time of the clock.
     Blocked(Option<u64>),
+    /// Others may go on before the call does.
+    Yields,
     /// The call asks the world's own thread to do this.
     Asks(Box<dyn FnOnce(&World) + Send>),
     /// The thread never returns. It must not unwind, because it is unwinding already.

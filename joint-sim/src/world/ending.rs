@@ -25,8 +25,10 @@ pub(super) struct Ending {
     pub(super) left: Cell<(Vec<Snoozing>, Vec<Unfinished>)>,
     /// The number of events that were kept when it failed.
     pub(super) failed_after: Cell<usize>,
-    /// The number of the last step: the limit, or 0 once the run has failed.
-    pub(super) last_step: Cell<u64>,
+    /// The number of steps after which it is looked whether the run goes on: the limit, or less, or
+    /// 0 once the run has failed.
+    pub(super) next_look: Cell<u64>,
+    max_steps: u64,
     /// The number of blocking waits that were ended because the run has failed.
     pub(super) ended_waits: Cell<usize>,
     /// The reason why the world was abandoned, if it was.
@@ -54,12 +56,17 @@ pub(crate) struct Site {
 }
 
 impl Ending {
-    pub(super) fn new(max_steps: u64) -> Self {
+    pub(super) fn new(max_steps: u64, first_look: u64) -> Self {
         Self {
             failed_after: Cell::new(usize::MAX),
-            last_step: Cell::new(max_steps),
+            next_look: Cell::new(max_steps.min(first_look)),
+            max_steps,
             ..Self::default()
         }
+    }
+
+    pub(super) fn look_at(&self, step: u64) {
+        self.next_look.set(step.min(self.max_steps));
     }
 
     pub(super) fn has_failed(&self) -> bool {
@@ -124,8 +131,8 @@ impl World {
 
     /// Sets how the run has failed, or that it has not. Returns what was set before.
     pub(super) fn replace_failure(&self, failure: Option<Failure>) -> Option<Failure> {
-        let last_step = failure.as_ref().map_or(self.settings.max_steps, |_| 0);
-        self.ending.last_step.set(last_step);
+        let next = failure.as_ref().map_or(u64::MAX, |_| 0);
+        self.ending.look_at(next);
         self.ending.failure.replace(failure)
     }
 }

@@ -206,21 +206,27 @@ pub(super) fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) 
         let is_due: *mut (dyn FnMut() -> bool + '_) = is_due;
         let _frame = world.push_frame(is_due, limit);
         let (mut slept, mut has_freed) = (false, false);
+        let mut gives_way = world.stillness.gives_way();
         world.collect_from_busy();
         loop {
             // What is due while the host is paused has to wait.
             let is_paused = !world.ending.has_failed() && world.is_paused(world.place().host);
+            let looks = !is_paused && gives_way.is_none();
             // SAFETY: it comes from a reference that is ours, and `held_up`, which is the other
             // user, runs on this thread and is not running now.
-            if !is_paused && unsafe { (*is_due)() } {
+            if looks && unsafe { (*is_due)() } {
+                world.stillness.waited(!slept);
                 return Parked::Due { slept };
             }
-            if !is_paused && limit.is_some_and(|limit| limit <= world.now()) {
+            if looks && limit.is_some_and(|limit| limit <= world.now()) {
                 return Parked::TimedOut;
             }
-            slept = true;
             let mut step = Step::Failed;
-            let limit = limit.filter(|_| !is_paused);
+            let limit = match gives_way.take() {
+                Some(time) => Some(world.now().saturating_add(time)),
+                None => limit.filter(|_| !is_paused),
+            };
+            slept |= looks || is_paused;
             run_apart(|| step = world.step(limit));
             world.watched.wait_again(world.acting());
             if step == Step::Failed {

@@ -292,6 +292,15 @@ impl World {
         part.saturating_sub(bytes)
     }
 
+    /// Returns how many of these bytes a read or write takes.
+    pub(crate) fn part(&self, about: About, bytes: usize) -> usize {
+        let is_short = bytes > 1 && self.strikes(about, Fault::ShortTransfer, self.acting());
+        match is_short {
+            true => bytes - 1 - self.chance().below(about, bytes - 1),
+            false => bytes,
+        }
+    }
+
     /// When a future of `may_cancel` is to be dropped that is pending now.
     pub(crate) fn fate(&self, cx: &Context<'_>) -> Fate {
         let Some(injected) = &self.injected else {

@@ -27,6 +27,7 @@ use self::{
 };
 use super::{World, with_own};
 use crate::{
+    chance::About,
     faults::Fault,
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     record::What,
@@ -46,6 +47,9 @@ pub(super) enum Protocol {
 /// The ports that are in use, and the socket of each.
 pub(super) type Port = (usize, Protocol, u16);
 
+/// For how many milliseconds a port stays in use at most.
+const BUSY_FOR: usize = 60_000;
+
 #[derive(Default)]
 pub(crate) struct Network {
     pub(crate) machines: Machines,
@@ -55,6 +59,10 @@ pub(crate) struct Network {
     listeners: BTreeMap<u64, Listener>,
     connections: BTreeMap<u64, Connection>,
     sockets: u64,
+    /// Until when ports stay in use that no socket has.
+    busy: BTreeMap<Port, u64>,
+    /// The last port that was given up, of those that are not chosen by programs.
+    given_up: BTreeMap<(usize, Protocol), u16>,
     /// The names of two hosts, as events have them.
     names: BTreeMap<[usize; 2], Arc<[Arc<str>; 2]>>,
 }
@@ -84,6 +92,7 @@ impl Network {
     fn close_all(&mut self, world: &World, number: usize, power: Power) {
         self.close_streams(world, number, power);
         self.ports.retain(|&(host, ..), _| host != number);
+        self.busy.retain(|&(host, ..), _| host != number);
         let all = mem::take(&mut self.datagrams);
         for (id, mut socket) in all {
             if socket.host == number {
@@ -106,14 +115,23 @@ impl Network {
     /// Takes a port for a socket, and returns it. Port 0 is replaced by one that is free.
     pub(super) fn take_port(
         &mut self,
-        host: usize,
-        protocol: Protocol,
-        port: u16,
+        world: &World,
+        (host, protocol, port): Port,
         id: u64,
     ) -> io::Result<u16> {
         let is_free = |ports: &BTreeMap<_, _>, port| !ports.contains_key(&(host, protocol, port));
-        let port = match port {
-            0 => {
+        let is_busy = |until: &u64| *until > world.now();
+        let again = self.given_up.get(&(host, protocol)).copied();
+        let again = again.filter(|&again| {
+            port == 0 && world.injected.is_some() && self.is_forgotten(host, protocol, again)
+        });
+        let port = match (port, again) {
+            (0, Some(again))
+                if world.strikes(About::Network, Fault::ReusedPort, world.acting()) =>
+            {
+                again
+            }
+            (0, _) => {
                 let first = self.machines.all[host].next_port;
                 let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
                 let free = all.find(|&port| is_free(&self.ports, port));
@@ -122,7 +140,12 @@ impl Network {
                 self.machines.all[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
                 free
             }
-            port if is_free(&self.ports, port) => port,
+            (port, _)
+                if is_free(&self.ports, port)
+                    && !self.busy.get(&(host, protocol, port)).is_some_and(is_busy) =>
+            {
+                port
+            }
             _ => {
                 let message = "the port is in use on this host";
                 return Err(error(ErrorKind::AddrInUse, message));
@@ -135,6 +158,29 @@ impl Network {
     pub(super) fn free_port(&mut self, port: Port, id: u64) {
         if self.ports.get(&port) == Some(&id) {
             self.ports.remove(&port);
+            let (host, protocol, port) = port;
+            if port >= FIRST_PORT {
+                self.given_up.insert((host, protocol), port);
+            }
+        }
+    }
+
+    /// Whether no socket of a host has a port, and no peer of one that had it.
+    fn is_forgotten(&self, host: usize, protocol: Protocol, port: u16) -> bool {
+        let is_free = !self.ports.contains_key(&(host, protocol, port));
+        let mut connections = self.connections.values();
+        is_free && !connections.any(|connection| connection.knows(host, port))
+    }
+
+    /// Keeps the port of a listener that was dropped in use, if the faults want it.
+    fn keep_port(&mut self, world: &World, own: &Bound) {
+        if let Ok(host) = self.running(world) {
+            if world.strikes(About::Network, Fault::BusyPort, world.acting()) {
+                let time = 1 + world.chance().below(About::Network, BUSY_FOR) as u64;
+                let until = world.now().saturating_add(time * 1_000_000);
+                let port = (host, Protocol::Tcp, own.local.port());
+                self.busy.insert(port, until);
+            }
         }
     }
 
@@ -152,7 +198,7 @@ impl Network {
             let message = "the address is not this host's";
             return Err(error(ErrorKind::AddrNotAvailable, message));
         }
-        let port = self.take_port(host, protocol, address.port(), id)?;
+        let port = self.take_port(world, (host, protocol, address.port()), id)?;
         let (local, run) = (SocketAddr::new(own, port), world.number());
         Ok((host, Bound { id, local, run }))
     }

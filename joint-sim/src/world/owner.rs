@@ -13,6 +13,7 @@ use std::{
 use super::{
     World,
     entered::{with, with_own},
+    threads::let_others_go_on,
 };
 use joint::task::{Id, Runnable, TaskEnd};
 use joint_executor::{
@@ -129,6 +130,10 @@ impl Host for Owner {
         here(|world| world.take_call(call));
     }
 
+    fn call_goes_on(&self) {
+        let_others_go_on();
+    }
+
     fn call_ended(&self, call: Id, how: TaskEnd) {
         here(|world| world.has_ended(call, how));
     }
@@ -189,6 +194,7 @@ impl Host for Owner {
     }
 
     fn random(&self, place: &'static Location<'static>) -> Option<u64> {
+        let_others_go_on();
         here(|world| Some(world.draw(place)))
     }
 
@@ -197,6 +203,7 @@ impl Host for Owner {
     }
 
     fn fires(&self, site: &str) -> bool {
+        let_others_go_on();
         here(|world| world.fires(site))
     }
 }

@@ -55,7 +55,7 @@ impl World {
         begun.push(panicked);
         if self.settings.panics == settings::Panics::Any {
             // So that the next step looks whether the run is over.
-            self.ending.last_step.set(0);
+            self.ending.look_at(0);
         }
     }
 

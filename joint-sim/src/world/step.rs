@@ -48,8 +48,11 @@ impl World {
         let is_inside = self.stage.depth.get() > 0;
         let mut acting = Acting::begin(self);
         loop {
-            if self.stage.steps.get() >= self.ending.last_step.get() && self.is_over(is_inside) {
-                return Step::Failed;
+            if self.stage.steps.get() >= self.ending.next_look.get() {
+                acting.leave();
+                if self.is_over(is_inside) {
+                    return Step::Failed;
+                }
             }
             if let Some(due) = self.begin_step(is_inside) {
                 match self.run_due(due, &mut acting) {
@@ -72,6 +75,10 @@ impl World {
     /// Whether the run has failed. It does at its last step, if something could run after that.
     #[cold]
     fn is_over(&self, is_inside: bool) -> bool {
+        if !self.ending.has_failed() && self.stage.steps.get() < self.settings.max_steps {
+            self.look_for_stillness();
+            return self.ending.has_failed();
+        }
         if !self.ending.has_failed() && self.settings.panics == Panics::Any {
             self.judge_panics();
         }
@@ -83,18 +90,9 @@ impl World {
             // What was taken is dropped with everything else.
             agenda.due.push_back(due);
             drop(agenda);
-            self.fail_here(Kind::Steps {
-                limit: self.settings.max_steps,
-                is_still: self.is_still(),
-            });
+            self.fail_here(Kind::Steps(self.settings.max_steps));
         }
         true
-    }
-
-    /// Returns whether no time has passed for long, and none does while tasks run.
-    fn is_still(&self) -> bool {
-        let (agenda, now) = (self.agenda.borrow(), self.time.passed());
-        self.time.charge == 0 && agenda.record.last().all(|event| event.at == now)
     }
 
     /// Goes on to the next timer or event. Returns what the step has done, if that is all.

@@ -201,6 +201,11 @@ impl World {
                     thread.state.set(State::Waits(until));
                     self.mark(thread.call().id);
                 }
+                Report::Yields => {
+                    thread.state.set(State::IsDue);
+                    let actor = thread.call().actor;
+                    self.queue(actor, actor, Work::Resume(number));
+                }
                 Report::Asks(asked) => {
                     asked(self);
                     order = Order::Resume;
@@ -318,6 +323,11 @@ std::thread_local! {
     static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
+std::thread_local! {
+    /// How many waits of this thread were over at once, since one that was not.
+    static WAITED: Cell<usize> = const { Cell::new(0) };
+}
+
 pub(super) fn is_call_thread() -> bool {
     BATON.with_borrow(Option::is_some)
 }
@@ -356,7 +366,33 @@ fn hand_over(report: Report) -> Option<Order> {
     Some(order)
 }
 
+/// Lets others go on before the call of this thread does, if that is decided.
+pub(crate) fn let_others_go_on() {
+    let yields = |world: &World| {
+        let mut agenda = world.agenda.borrow_mut();
+        let agenda = &mut *agenda;
+        let has_others = !agenda.due.is_empty() && !world.threads.is_over.get();
+        has_others && agenda.chooser.starts_late(&mut agenda.chance)
+    };
+    if is_call_thread() && with(|world| world.is_some_and(yields)) {
+        give_way();
+    }
+}
+
+fn give_way() {
+    if let Some(Order::End) = hand_over(Report::Yields) {
+        TURNS_LEFT.set(LAST_TURNS);
+    }
+}
+
+/// The number of waits of a call that are over at once, after which it lets others go on.
+const WAITS: usize = 64;
+
 fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
+    match WAITED.get() < WAITS {
+        true => let_others_go_on(),
+        false => give_way(),
+    }
     let world = |f: &dyn Fn(&World) -> u64| with(|world| f(world.expect("a call is in a world")));
     let limit =
         deadline.map(|deadline| world(&|world| world.late_deadline(clock::nanos(deadline))));
@@ -366,6 +402,7 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
         let left = TURNS_LEFT.get();
         if left > 0 && is_due() {
             TURNS_LEFT.set(left - usize::from(left <= LAST_TURNS));
+            WAITED.set(if slept { 0 } else { WAITED.get() % WAITS + 1 });
             return Parked::Due { slept };
         }
         if left > LAST_TURNS && limit.is_some_and(|limit| limit <= world(&World::now)) {

@@ -61,6 +61,29 @@ fn functions_begin_at_scheduled_points() {
     assert_eq!(order(3), order(3));
 }
 
+/// A function is begun before it does anything, and has done all before it ends.
+#[test]
+fn a_function_has_a_beginning_and_an_end() {
+    let seen = |seed| {
+        sim::run(seed, async {
+            let flag = Arc::new(AtomicBool::new(false));
+            let own = flag.clone();
+            let call = spawn_blocking(move || own.store(true, Relaxed));
+            let mut seen = BTreeSet::new();
+            while !call.is_finished() {
+                seen.insert(flag.load(Relaxed));
+                yield_now().await;
+            }
+            let aborted = spawn_blocking(move || flag.store(false, Relaxed));
+            yield_now().await;
+            aborted.abort();
+            (seen.contains(&true), aborted.result().await.is_ok())
+        })
+    };
+    let seen: BTreeSet<_> = (0..50).map(seen).collect();
+    assert_eq!(seen.len(), 4, "{seen:?}");
+}
+
 #[test]
 fn many_functions_wait_at_once_and_one_after_another_shares_a_thread() {
     let ids = sim::run(1, async {

@@ -3,7 +3,7 @@
 use std::{panic, sync::Once};
 
 use crate::{
-    bugs::{Bug, networked, timed, timeless},
+    bugs::{Bug, faulty, networked, timed, timeless},
     prelude::*,
 };
 
@@ -63,6 +63,27 @@ fn the_repaired_programs_have_no_bug() {
             let failed = fails(&bug, Version::Repaired, seed, Scheduler::Random);
             assert!(!failed, "{}, seed {seed}", bug.name);
         }
+    }
+}
+
+#[test]
+fn a_bug_that_needs_a_fault_is_found_with_it_alone() {
+    for (bug, with) in faulty() {
+        let others = Faults::all().disk_errors(0.0).full_disks(0.0);
+        let others = others.socket_errors(0.0);
+        let check = |faults| Check::new().faults(faults).canary(0);
+        let planted = || (bug.program)(Version::Planted);
+        let without = check(with(others.clone(), 0.0)).seeds(500).find(planted);
+        assert!(without.is_ok(), "{}: {}", bug.name, without.unwrap_err());
+        // Alone, and as likely as in a check that sets nothing.
+        let rate = match bug.name {
+            name if name.contains("give") || name.contains("once") => 0.01,
+            _ => 0.1,
+        };
+        let found = found(&check(with(Faults::none(), rate)).seeds(5_000), planted);
+        println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
+        assert!(found.shrunk_decisions() <= Some(3), "{found}");
+        check(with(others, rate)).run(|| (bug.program)(Version::Repaired));
     }
 }
 

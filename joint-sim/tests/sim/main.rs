@@ -25,6 +25,7 @@ mod prelude;
 mod program;
 mod schedulers;
 mod snoozing;
+mod spinning;
 mod stuck;
 mod trace;
 mod unchanged;

@@ -2,6 +2,7 @@
 
 mod both;
 mod datagrams;
+mod dialogues;
 pub(crate) mod storm;
 mod streams;
 mod types;

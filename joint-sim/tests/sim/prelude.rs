@@ -22,7 +22,7 @@ pub(crate) use std::{
     time::Duration,
 };
 
-pub(crate) use futures_lite::{AsyncReadExt, AsyncWriteExt, future::zip};
+pub(crate) use futures_lite::{AsyncWriteExt, future::zip};
 pub(crate) use joint::{block_on, park};
 pub(crate) use joint_executor::{
     Executor, Handle, JoinSet, LocalExecutor, TaskBuilder, async_scope, spawn, spawn_blocking,
@@ -40,5 +40,5 @@ pub(crate) use crate::{
     Counts, Dropped, SECOND,
     bugs::{Joint, Version},
     common::{OnDrop, each_row, in_process, panic_text},
-    each_seed, executor, found, join, on_host, remove_files, run_once, says,
+    each_seed, executor, forever, found, join, on_host, remove_files, run_once, says,
 };

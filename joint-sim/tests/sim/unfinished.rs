@@ -87,7 +87,7 @@ fn a_run_that_does_not_stop_is_shrunk_to_what_led_to_it() {
 }
 
 #[test]
-fn a_livelock_is_told_to_charge() {
+fn a_livelock_takes_too_many_steps() {
     let program = || async {
         loop {
             yield_now().await;
@@ -95,15 +95,9 @@ fn a_livelock_is_told_to_charge() {
     };
     let found = found(&Check::new(), program);
     let report = found.to_string();
-    says(
-        &report,
-        "it took more than 100000 steps\nno time passes while",
-    );
+    says(&report, "it took more than 100000 steps\n");
     let (_, last) = report.split_once("the last steps:\n").expect(&report);
     assert!(last.lines().count() < 20, "{report}");
-    let charged = Check::new().charge(Duration::from_millis(1)).seeds(2);
-    let found = crate::found(&charged, program);
-    assert!(!found.to_string().contains("no time passes"), "{found}");
 }
 
 #[test]

@@ -52,30 +52,33 @@ impl Network {
                 end.writers.wake(&mut self.machines.wakers);
                 self.note(world, Event::Connected, [to, from], 0);
             }
-            Segment::Data(bytes) if end.lives() && !end.is_read_shut => {
+            Segment::Data(bytes) if end.lives() && !(end.is_read_shut && end.is_write_shut) => {
                 end.inbox.extend(&bytes);
                 end.readers.wake(&mut self.machines.wakers);
                 self.note(world, Event::Delivered, [from, to], bytes.len());
             }
             Segment::Data(bytes) => {
-                let is_unknown = !end.lives();
+                // Nobody will read it: there is no such connection, or it is aborted.
+                end.fail(ErrorKind::ConnectionReset, &mut self.machines.wakers);
                 if connection.free(1 - side, bytes.len()) {
                     self.tell_room(world, id, 1 - side);
                 }
-                if is_unknown {
-                    self.put(world, id, 1 - side, Segment::Reset);
-                }
+                self.put(world, id, 1 - side, Segment::Reset);
             }
             Segment::End if end.lives() => {
                 end.has_all = true;
-                end.readers.wake(&mut self.machines.wakers);
+                end.wake(&mut self.machines.wakers);
+                connection.ends[side].end_has_arrived = true;
             }
             Segment::End if end.holder == Holder::Lost => {
                 self.put(world, id, 1 - side, Segment::Reset);
             }
-            Segment::End => {}
+            Segment::End => connection.ends[side].end_has_arrived = true,
             Segment::Reset => {
                 let (kind, event) = match end.is_established {
+                    true if end.has_all && !end.is_write_shut => {
+                        (ErrorKind::BrokenPipe, Event::Reset)
+                    }
                     true => (ErrorKind::ConnectionReset, Event::Reset),
                     false => (ErrorKind::ConnectionRefused, Event::Refused),
                 };

@@ -18,6 +18,7 @@ use std::{
 use super::{Network, gone, link::Way};
 use crate::{
     chance::About,
+    faults::Fault,
     machine::Waiting,
     traffic::{self, Event},
     world::World,
@@ -69,6 +70,8 @@ pub(super) struct End {
     pub(super) inbox: VecDeque<u8>,
     /// Whether no more data will arrive.
     pub(super) has_all: bool,
+    /// Whether the machine of the peer knows that no more data will come.
+    pub(super) end_has_arrived: bool,
     /// Whether a reset has arrived, or the end has given up.
     pub(super) is_broken: bool,
     /// The reason, until an operation has reported it.
@@ -89,6 +92,7 @@ impl End {
             is_established: false,
             inbox: VecDeque::new(),
             has_all: false,
+            end_has_arrived: false,
             is_broken: false,
             error: None,
             is_read_shut: false,
@@ -105,8 +109,22 @@ impl End {
         self.writers.wake(wakers);
     }
 
+    /// Breaks the end, unless the connection is over for it.
+    pub(super) fn fail(&mut self, kind: ErrorKind, wakers: &mut Vec<Waker>) {
+        if self.lives() && !self.is_over() {
+            self.is_broken = true;
+            self.error = Some(kind);
+            self.wake(wakers);
+        }
+    }
+
     pub(super) fn lives(&self) -> bool {
         self.holder == Holder::Program && !self.is_broken
+    }
+
+    /// Whether the connection is over: it is broken, or both directions have ended.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_broken || self.has_all && self.end_has_arrived
     }
 }
 
@@ -168,10 +186,26 @@ impl Connection {
         bytes > 0 && !self.ends[1 - side].writers.is_empty()
     }
 
+    /// Whether an end is, or is the peer of, one of a host with a port that a program still holds.
+    pub(super) fn knows(&self, host: usize, port: u16) -> bool {
+        let is_own = |end: &End| end.host == host && end.address.port() == port;
+        let is_held = self.ends.iter().any(|end| end.holder == Holder::Program);
+        is_held && self.ends.iter().any(is_own)
+    }
+
     /// Returns how many bytes an end can write now.
     pub(super) fn room(&self, side: usize) -> usize {
         WINDOW - self.pipes[side].used
     }
+}
+
+/// How an attempt to connect or to accept fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failing {
+    /// There is no connection: it is refused, or gone.
+    Now,
+    /// Nobody answers, or the connection waits on.
+    Stays,
 }
 
 pub(super) struct Listener {
@@ -205,7 +239,18 @@ impl Network {
             is_limited: false,
         };
         self.connections.insert(id, connection);
-        self.put(world, id, 0, Segment::Connect);
+        match self.fails(world) {
+            None => self.put(world, id, 0, Segment::Connect),
+            Some(Failing::Now) => self.put(world, id, 1, Segment::Reset),
+            Some(Failing::Stays) => self.limit(world, id, 0),
+        }
+    }
+
+    /// Decides whether an attempt to connect or to accept fails.
+    pub(super) fn fails(&self, world: &World) -> Option<Failing> {
+        let fails = world.strikes(About::Network, Fault::SocketError, world.acting());
+        let stays = fails && world.chance().below(About::Network, 2) == 1;
+        fails.then_some(if stays { Failing::Stays } else { Failing::Now })
     }
 
     /// Returns the connection of a stream, unless its host has been killed.

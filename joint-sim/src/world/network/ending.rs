@@ -59,12 +59,7 @@ impl Network {
 
     pub(super) fn break_end(&mut self, id: u64, side: usize, kind: ErrorKind) {
         let connection = known(&mut self.connections, id);
-        let end = &mut connection.ends[side];
-        if end.lives() {
-            end.is_broken = true;
-            end.error = Some(kind);
-            end.wake(&mut self.machines.wakers);
-        }
+        connection.ends[side].fail(kind, &mut self.machines.wakers);
         let own = &mut connection.pipes[side];
         own.flying.clear();
         own.limit = None;
@@ -76,9 +71,10 @@ impl Network {
             return;
         };
         let end = &connection.ends[side];
+        let is_last = end.has_all && end.is_write_shut;
         let aborts = !end.is_established
             || !end.inbox.is_empty()
-            || end.options.linger == Some(Duration::ZERO);
+            || end.options.linger == Some(Duration::ZERO) && !is_last;
         self.close_by(world, id, side, aborts);
     }
 
@@ -91,9 +87,9 @@ impl Network {
         if !end.is_established && pipe.is_stalled {
             pipe.flying.clear();
         }
-        let (is_broken, host, port) = (end.is_broken, end.host, end.address.port());
+        let (is_over, host, port) = (end.is_over(), end.host, end.address.port());
         self.free_port((host, Protocol::Tcp, port), id);
-        match is_broken {
+        match is_over {
             true => {}
             false if aborts => self.put(world, id, side, Segment::Reset),
             false => self.end_writing(world, id, side),

@@ -10,10 +10,11 @@ use std::{
 
 use super::{
     Bound, Network, Protocol,
-    connection::{End, Listener},
+    connection::{End, Failing, Listener},
     error, pending_if_none, with_run,
 };
 use crate::{
+    chance::About,
     machine::{Power, Waiting, ip},
     world::World,
 };
@@ -66,9 +67,17 @@ impl Socket for TcpListener {
     }
 
     fn accept(&self) -> io::Result<(Box<dyn Socket>, SocketAddr)> {
-        self.with(|_, network, listener| {
-            let id = listener.backlog.pop_front();
-            let id = id.ok_or(ErrorKind::WouldBlock)?;
+        self.with(|world, network, listener| {
+            let id = *listener.backlog.front().ok_or(ErrorKind::WouldBlock)?;
+            let fails = network.fails(world);
+            if fails == Some(Failing::Stays) {
+                return Err(too_many_files());
+            }
+            listener.backlog.pop_front();
+            if fails.is_some() {
+                network.close_by(world, id, 1, true);
+                return Err(ErrorKind::ConnectionAborted.into());
+            }
             let [peer, own] = &network.connection(id, 1)?.ends;
             let stream = TcpStream {
                 id,
@@ -87,6 +96,7 @@ impl Drop for TcpListener {
     fn drop(&mut self) {
         let _ = with_run(self.0.run, |world, network| {
             network.close_listener(world, self.0.id, Power::Running);
+            network.keep_port(world, &self.0);
             Ok(())
         });
     }
@@ -118,7 +128,7 @@ impl TcpStream {
             ip(host).into()
         };
         let id = network.new_id();
-        let port = network.take_port(host, Protocol::Tcp, 0, id)?;
+        let port = network.take_port(world, (host, Protocol::Tcp, 0), id)?;
         let stream = Self {
             id,
             side: 0,
@@ -146,7 +156,7 @@ impl Socket for TcpStream {
     }
 
     fn peer_addr(&self) -> io::Result<SocketAddr> {
-        self.with_end(|end| match end.is_broken {
+        self.with_end(|end| match end.is_over() {
             true => Err(not_connected()),
             false => Ok(self.peer),
         })
@@ -199,16 +209,19 @@ impl Socket for TcpStream {
                 return Ok((0, self.peer));
             }
             if end.inbox.is_empty() {
-                take_error(end)?;
+                if !end.has_all {
+                    take_error(end)?;
+                }
                 return match end.has_all || end.is_broken || end.is_read_shut {
                     true => Ok((0, self.peer)),
                     false => Err(ErrorKind::WouldBlock.into()),
                 };
             }
             let (first, second) = end.inbox.as_slices();
-            let from_first = first.len().min(buffer.len());
-            let from_second = second.len().min(buffer.len() - from_first);
-            let count = from_first + from_second;
+            let count = end.inbox.len().min(buffer.len());
+            let count = world.part(About::Network, count);
+            let from_first = first.len().min(count);
+            let from_second = count - from_first;
             buffer[..from_first].copy_from_slice(&first[..from_first]);
             buffer[from_first..count].copy_from_slice(&second[..from_second]);
             if !peeks {
@@ -238,7 +251,7 @@ impl Socket for TcpStream {
             if room == 0 {
                 return Err(ErrorKind::WouldBlock.into());
             }
-            let count = bytes.len().min(room);
+            let count = world.part(About::Network, bytes.len().min(room));
             network.put_data(world, self.id, self.side, &bytes[..count]);
             Ok(count)
         })
@@ -247,7 +260,7 @@ impl Socket for TcpStream {
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
         with_run(self.run, |world, network| {
             let end = self.end(network)?;
-            if end.is_broken {
+            if end.is_over() {
                 return Err(not_connected());
             }
             if how != Shutdown::Write {
@@ -274,8 +287,16 @@ fn take_error(end: &mut End) -> io::Result<()> {
     end.error.take().map_or(Ok(()), |kind| Err(kind.into()))
 }
 
+fn too_many_files() -> io::Error {
+    match cfg!(unix) {
+        // EMFILE, which has no kind.
+        true => io::Error::from_raw_os_error(24),
+        false => io::Error::other("too many open files"),
+    }
+}
+
 fn not_connected() -> io::Error {
-    error(ErrorKind::NotConnected, "the connection has failed")
+    error(ErrorKind::NotConnected, "the connection is over")
 }
 
 impl Drop for TcpStream {

@@ -1,8 +1,7 @@
 //! One program on real sockets and on simulated ones, with the same result.
 
-use std::{fmt::Debug, future::poll_fn};
+use std::fmt::Debug;
 
-use futures_lite::future::try_zip;
 use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 
 use crate::prelude::*;
@@ -49,25 +48,6 @@ async fn streams(all: &mut Log) -> io::Result<()> {
     Ok(())
 }
 
-async fn reset(all: &mut Log) -> io::Result<()> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
-    let connect = TcpStream::connect(listener.local_addr()?);
-    let accept = poll_fn(|cx| listener.poll_accept(cx));
-    let (mut one, (other, peer)) = try_zip(connect, accept).await?;
-    log(all, Ok(one.local_addr()? == peer));
-    log(all, Ok(other.local_addr()? == one.peer_addr()?));
-    one.write_all(b"unread").await?;
-    log(all, other.peek(&mut [0; 1]).await);
-    drop(other);
-    let mut buffer = [0; 1];
-    log(all, one.read(&mut buffer).await);
-    log(all, one.read(&mut buffer).await);
-    log(all, one.write(b"x").await);
-    log(all, one.peer_addr().map(drop));
-    log(all, one.close().await);
-    Ok(())
-}
-
 async fn datagrams(all: &mut Log) -> io::Result<()> {
     let one = UdpSocket::bind("127.0.0.1:0").await?;
     let other = UdpSocket::bind(("127.0.0.1", 0)).await?;
@@ -98,7 +78,6 @@ async fn datagrams(all: &mut Log) -> io::Result<()> {
 async fn run() -> io::Result<Log> {
     let mut all = Vec::new();
     streams(&mut all).await?;
-    reset(&mut all).await?;
     datagrams(&mut all).await?;
     spawn(async { streams(&mut Vec::new()).await }).await?;
     Ok(all)

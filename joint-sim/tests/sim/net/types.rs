@@ -74,18 +74,6 @@ fn the_halves_of_a_stream_and_memory_that_is_not_initialised() {
 }
 
 #[test]
-fn a_stream_that_does_not_linger_is_reset() {
-    sim::run(1, async {
-        let (client, server) = pair().await;
-        assert_eq!(client.linger().unwrap(), None);
-        client.set_linger(Some(Duration::ZERO)).unwrap();
-        drop(client);
-        let error = server.read(&mut [0; 1]).await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionReset);
-    });
-}
-
-#[test]
 fn datagrams_are_tried_and_their_sender_is_seen_first() {
     sim::run(1, async {
         let one = UdpSocket::bind("127.0.0.1:7").await.unwrap();
