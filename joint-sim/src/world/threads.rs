@@ -380,6 +380,7 @@ pub(crate) fn let_others_go_on() {
 }
 
 fn give_way() {
+    WAITED.set(0);
     if let Some(Order::End) = hand_over(Report::Yields) {
         TURNS_LEFT.set(LAST_TURNS);
     }
@@ -389,9 +390,12 @@ fn give_way() {
 const WAITS: usize = 64;
 
 fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
-    match WAITED.get() < WAITS {
-        true => let_others_go_on(),
-        false => give_way(),
+    // Once the run is over, the turns that are left are counted.
+    if TURNS_LEFT.get() > LAST_TURNS {
+        match WAITED.get() < WAITS {
+            true => let_others_go_on(),
+            false => give_way(),
+        }
     }
     let world = |f: &dyn Fn(&World) -> u64| with(|world| f(world.expect("a call is in a world")));
     let limit =
@@ -402,7 +406,7 @@ fn wait(deadline: Option<Instant>, is_due: &mut dyn FnMut() -> bool) -> Parked {
         let left = TURNS_LEFT.get();
         if left > 0 && is_due() {
             TURNS_LEFT.set(left - usize::from(left <= LAST_TURNS));
-            WAITED.set(if slept { 0 } else { WAITED.get() % WAITS + 1 });
+            WAITED.set(if slept { 0 } else { WAITED.get() + 1 });
             return Parked::Due { slept };
         }
         if left > LAST_TURNS && limit.is_some_and(|limit| limit <= world(&World::now)) {

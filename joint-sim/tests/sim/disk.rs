@@ -153,7 +153,7 @@ fn offsets_are_limited_as_on_linux() {
             }
             let length = kind(file.set_len(at).await.map(|()| 0));
             match at {
-                ..=LONGEST => assert_eq!(length, Ok(0)),
+                at if at <= LONGEST => assert_eq!(length, Ok(0)),
                 ..=MOST => assert_eq!(length, Err(FileTooLarge)),
                 _ => assert_eq!(length, Err(InvalidInput)),
             }
