@@ -102,8 +102,8 @@
 //!
 //! # Faults
 //! [`check()`] has all [`Faults`], and [`run`] none. Late timers, late and spurious wake-ups, extra
-//! yields, and pauses of hosts may hit every task, and so may what the system does to sockets and files. Polls with another waker, cancellations and
-//! panics hit only what says that they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of
+//! yields, and pauses of hosts may hit every task, and so may what the system does to sockets and files.
+//! Polls with another waker, cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of
 //! the program's own. Set a fault to 0, by [`Check::faults`], if the program does not have to bear
 //! it. A test that asserts exact times needs late timers and late wake-ups off.
 //!
@@ -125,9 +125,9 @@
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk
-//! through [`net`], whose links delay, lose and reorder messages, and can be cut. A check fails some
-//! calls of sockets. Set the faults of links by [`net::Link`], and let a task of the test kill hosts
-//! and cut links at random times. Here a client asks a server that crashes in between:
+//! through [`net`], whose links delay, lose and reorder messages, and can be cut. A check fails
+//! some calls of sockets. Set the faults of links by [`net::Link`], and let a task of the test kill
+//! hosts and cut links at random times. Here a client asks a server that crashes in between:
 //!
 //! ```
 //! use std::{io, time::Duration};
