@@ -102,8 +102,9 @@
 //!
 //! # Faults
 //! [`check()`] has all [`Faults`], and [`run`] none. Late timers, late and spurious wake-ups, extra
-//! yields, and pauses of hosts may hit every task, and so may what the system does to sockets and files.
-//! Polls with another waker, cancellations and panics hit only what says that they may: [`may_cancel`], [`may_panic`]. [`fault`] is a site of
+//! yields, pauses of hosts, and what the system does to sockets and files may hit every task.
+//! Polls with another waker, cancellations and panics hit only what says that they may:
+//! [`may_cancel`], [`may_panic`]. [`fault`] is a site of
 //! the program's own. Set a fault to 0, by [`Check::faults`], if the program does not have to bear
 //! it. A test that asserts exact times needs late timers and late wake-ups off.
 //!
