@@ -15,7 +15,7 @@ use socket2::SockRef;
 
 use crate::{
     DriverHandle,
-    driver::reactor::{Open, Raw, Registration, Way, borrow, number},
+    driver::reactor::{Interest, Open, Raw, Registration, Way, borrow, number},
 };
 
 /// A descriptor, or on Windows a socket, that tasks can wait for.
@@ -62,7 +62,7 @@ pub struct AsyncFd<T> {
     inner: T,
 }
 
-/// The error of [`AsyncFd::try_new`], with the value that could not be made awaitable.
+/// The error of [`AsyncFd::try_new`] and of [`AsyncFd::try_with_interest`], with the value that could not be made awaitable.
 pub struct AsyncFdTryNewError<T> {
     inner: T,
     error: io::Error,
@@ -100,19 +100,19 @@ impl<T> core::error::Error for AsyncFdTryNewError<T> {
     }
 }
 
-/// Registers a descriptor with the executor that this code belongs to. If it `is_blocking`, sets it
-/// to non-blocking before.
+/// Registers a descriptor for an interest with the executor that this code belongs to. If it
+/// `is_blocking`, sets it to non-blocking before.
 ///
 /// # Safety
 /// As for [`Reactor::register`](crate::driver::reactor::Reactor::register).
-unsafe fn register(raw: Raw, is_blocking: bool) -> io::Result<Registration> {
+unsafe fn register(raw: Raw, is_blocking: bool, interest: Interest) -> io::Result<Registration> {
     if is_blocking {
         // SAFETY: the caller promises that it is open.
         SockRef::from(&unsafe { borrow(raw) }).set_nonblocking(true)?;
     }
     let reactor = DriverHandle::with(|handle, _| handle.reactor())?;
     // SAFETY: the caller promises it.
-    unsafe { reactor.register(raw) }
+    unsafe { reactor.register(raw, interest) }
 }
 
 /// The value is never pinned.
@@ -162,7 +162,54 @@ impl<T: Open> AsyncFd<T> {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn try_new(inner: T) -> Result<Self, AsyncFdTryNewError<T>> {
-        Self::register(inner, true)
+        Self::register(inner, true, Interest::ALL)
+    }
+
+    /// Makes a descriptor awaitable as [`new`](AsyncFd::new) does, but only for what is in the
+    /// interest. Without one in writing, for example, a worker that waits for descriptors is not
+    /// woken each time that there is room to write. Hang-ups and errors wake it in any case.
+    ///
+    /// An operation in a direction that is not in the interest is tried all the same. If it would
+    /// have to wait, it fails with an error of the kind `InvalidInput`, and so do the functions
+    /// that only wait, such as [`writable`](AsyncFd::writable). Urgent data and errors are one
+    /// direction.
+    ///
+    /// # Errors
+    /// As for [`new`](AsyncFd::new).
+    ///
+    /// # Panics
+    /// As for [`new`](AsyncFd::new).
+    ///
+    /// # Example
+    /// ```
+    /// # #[cfg(unix)] {
+    /// use std::{io::Write, os::unix::net::UnixStream};
+    ///
+    /// use joint_executor::{block_on, io::{AsyncFd, Interest}};
+    ///
+    /// let (ours, mut other) = UnixStream::pair()?;
+    /// let ours = AsyncFd::with_interest(ours, Interest::READABLE)?;
+    /// other.write_all(b"ping")?;
+    /// assert!(block_on(ours.readable())?.ready().is_readable());
+    /// let error = block_on(ours.writable()).unwrap_err();
+    /// assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+    /// # }
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn with_interest(inner: T, interest: Interest) -> io::Result<Self> {
+        Self::try_with_interest(inner, interest).map_err(io::Error::from)
+    }
+
+    /// Makes a descriptor awaitable as [`with_interest`](AsyncFd::with_interest) does, and gives it
+    /// back if that fails.
+    ///
+    /// # Errors
+    /// As for [`try_new`](AsyncFd::try_new).
+    ///
+    /// # Panics
+    /// As for [`new`](AsyncFd::new).
+    pub fn try_with_interest(inner: T, interest: Interest) -> Result<Self, AsyncFdTryNewError<T>> {
+        Self::register(inner, true, interest)
     }
 
     /// Makes a descriptor awaitable that is non-blocking already.
@@ -175,14 +222,18 @@ impl<T: Open> AsyncFd<T> {
     /// # Panics
     /// As for [`new`](AsyncFd::new).
     pub fn new_nonblocking(inner: T) -> io::Result<Self> {
-        Self::register(inner, false).map_err(io::Error::from)
+        Self::register(inner, false, Interest::ALL).map_err(io::Error::from)
     }
 
-    fn register(inner: T, is_blocking: bool) -> Result<Self, AsyncFdTryNewError<T>> {
+    fn register(
+        inner: T,
+        is_blocking: bool,
+        interest: Interest,
+    ) -> Result<Self, AsyncFdTryNewError<T>> {
         // SAFETY: the descriptor of `inner` is open as long as `inner` is not dropped or changed,
         // and `inner` is given out only by shared reference until the registration has been
         // dropped.
-        match unsafe { register(number(&inner), is_blocking) } {
+        match unsafe { register(number(&inner), is_blocking, interest) } {
             Ok(registration) => Ok(Self {
                 registration,
                 inner,

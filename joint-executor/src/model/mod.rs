@@ -334,7 +334,10 @@ pub struct Source(crate::driver::reactor::Source);
 #[cfg(feature = "io")]
 impl Source {
     pub fn new() -> Self {
-        Self(crate::driver::reactor::Source::new(ShortCount::Exhausted))
+        Self(crate::driver::reactor::Source::new(
+            ShortCount::Exhausted,
+            crate::driver::reactor::Interest::ALL,
+        ))
     }
 
     fn reads(&self) -> &crate::driver::reactor::direction::Direction {

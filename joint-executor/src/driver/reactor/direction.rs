@@ -19,7 +19,7 @@ use std::io;
 
 use slab::Slab;
 
-use super::readiness::{Readiness, Seen, ShortCount, gone};
+use super::readiness::{Readiness, Seen, ShortCount};
 use crate::guard::lock;
 use joint::budget::{self, Turn};
 use joint_switch::Mutex;
@@ -74,9 +74,13 @@ pub(crate) struct FdWaiter<'a> {
 }
 
 impl Direction {
-    pub(super) fn new(short: ShortCount) -> Self {
+    /// Makes a direction, which is registered or not.
+    pub(super) fn new(short: ShortCount, is_asked: bool) -> Self {
         Self {
-            readiness: Readiness::new(short),
+            readiness: match is_asked {
+                true => Readiness::new(short),
+                false => Readiness::unasked(),
+            },
             waiters: Mutex::default(),
             turn: SharedTurn::default(),
         }
@@ -152,7 +156,7 @@ impl Direction {
     #[inline(never)]
     fn failed(&self, seen: Seen, error: io::Error) -> Option<io::Error> {
         match error.kind() {
-            io::ErrorKind::WouldBlock if seen.is_gone() => Some(gone()),
+            io::ErrorKind::WouldBlock if seen.is_gone() => Some(seen.gone()),
             io::ErrorKind::WouldBlock => {
                 self.readiness.clear(seen);
                 None

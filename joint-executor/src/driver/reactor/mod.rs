@@ -108,7 +108,7 @@ impl<S: Selector> Reactor<S> {
         }
     }
 
-    /// Registers a descriptor.
+    /// Registers a descriptor for what can be waited for later.
     ///
     /// # Errors
     /// The system's error, in words of our own if the cause is known; and an error if the executor
@@ -116,14 +116,18 @@ impl<S: Selector> Reactor<S> {
     ///
     /// # Safety
     /// The descriptor stays open until the registration is dropped.
-    pub(crate) unsafe fn register(self: &Arc<Self>, raw: Raw) -> io::Result<Registration<S>> {
-        let source = Arc::new(Source::new(S::SHORT_COUNT));
+    pub(crate) unsafe fn register(
+        self: &Arc<Self>,
+        raw: Raw,
+        interest: Interest,
+    ) -> io::Result<Registration<S>> {
+        let source = Arc::new(Source::new(S::SHORT_COUNT, interest));
         let mut table = lock(&self.table);
         if table.is_closed {
             return Err(readiness::gone());
         }
         // SAFETY: the descriptor stays open until `deregister` deletes it.
-        unsafe { self.selector.add(raw) }.map_err(refused)?;
+        unsafe { self.selector.add(raw, interest) }.map_err(refused)?;
         table.sources.insert(raw, source.clone());
         self.recount(&table);
         drop(table);

@@ -5,14 +5,15 @@
 //! | `READY` | an operation is worth trying | creation, events | an operation that would have blocked |
 //! | `WAITED` | a task has registered, and waits for the next event | the task | events |
 //! | `UNSURE` | a short count does not show that there is no more | creation, events | never |
-//! | `GONE` | no event will arrive any more | the end of the executor | never |
+//! | `GONE` | no event will arrive any more | the end of the executor, creation with `UNASKED` | never |
+//! | `UNASKED` | the direction was not registered | creation | never |
 //! | the rest | the tick: the number of events so far | events | |
 //!
 //! A thread that wants to do something looks at the word, and tries the operation if `READY` is
 //! set. If the operation would have blocked, the thread clears `READY`, unless an event has arrived
 //! since the look: then the tick has changed. An event that the system reports between the attempt
 //! and the clearing is therefore not lost. If the tick wraps round to the same value between the
-//! two, after at least 2^28 events, the events are mistaken for none.
+//! two, after at least 2^27 events, the events are mistaken for none.
 //!
 //! A waiter registers first, and then sets `WAITED`, unless `READY` is set by now. An event sets
 //! `READY` and clears `WAITED` in one exchange, and then wakes the registered waiters if `WAITED`
@@ -26,8 +27,9 @@ const READY: usize = 1;
 const WAITED: usize = 1 << 1;
 const UNSURE: usize = 1 << 2;
 const GONE: usize = 1 << 3;
+const UNASKED: usize = 1 << 4;
 /// One event.
-const TICK: usize = 1 << 4;
+const TICK: usize = 1 << 5;
 
 pub(super) struct Readiness(AtomicUsize);
 
@@ -46,9 +48,22 @@ impl Seen {
     /// Returns an error if no event will arrive any more.
     pub(super) fn served(self) -> io::Result<()> {
         match self.is_gone() {
-            true => Err(gone()),
+            true => Err(self.gone()),
             false => Ok(()),
         }
+    }
+
+    /// Says why no event will arrive.
+    #[cold]
+    pub(super) fn gone(self) -> io::Error {
+        if self.0 & UNASKED == 0 {
+            return gone();
+        }
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "this descriptor was registered without an interest in this direction; add it to the \
+             interest that `AsyncFd::with_interest` is given",
+        )
     }
 }
 
@@ -67,6 +82,11 @@ impl Readiness {
     /// Assumes readiness until the first `WouldBlock`.
     pub(super) fn new(short: ShortCount) -> Self {
         Self(AtomicUsize::new(READY | short as usize))
+    }
+
+    /// For a direction that is not registered: operations are tried, and nobody can wait.
+    pub(super) fn unasked() -> Self {
+        Self(AtomicUsize::new(READY | UNSURE | GONE | UNASKED))
     }
 
     #[inline]

@@ -34,6 +34,8 @@ pub struct Interest(Ready);
 pub struct Ready(u8);
 
 impl Interest {
+    /// Everything that a descriptor can be registered for.
+    pub(crate) const ALL: Self = Self(Ready::ALL);
     /// A read does not block, because there is data, the end or an error.
     pub const READABLE: Self = Self(Way::Read.finds());
     /// A write does not block, because there is room or an error.

@@ -4,7 +4,7 @@ use alloc::{boxed::Box, vec::Vec};
 use core::task::Waker;
 use std::sync::OnceLock;
 
-use super::{direction::Direction, readiness::ShortCount};
+use super::{direction::Direction, readiness::ShortCount, ready::Interest};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -28,13 +28,17 @@ pub(crate) struct Source {
     directions: [Direction; 2],
     /// Made for the first task that waits for exceptions alone.
     exceptions: OnceLock<Box<Direction>>,
+    /// What is registered.
+    interest: Interest,
 }
 
 impl Source {
-    pub(crate) fn new(short: ShortCount) -> Self {
+    pub(crate) fn new(short: ShortCount, interest: Interest) -> Self {
+        let direction = |way| Direction::new(short, interest.by(way).is_some());
         Self {
-            directions: [Direction::new(short), Direction::new(short)],
+            directions: [direction(Way::Read), direction(Way::Write)],
             exceptions: OnceLock::new(),
+            interest,
         }
     }
 
@@ -48,7 +52,8 @@ impl Source {
     /// ended, the direction has ended as well.
     pub(super) fn exceptions(&self, is_closed: bool) -> &Direction {
         self.exceptions.get_or_init(|| {
-            let direction = Direction::new(ShortCount::Unsure);
+            let is_asked = self.interest.by(Way::Exception).is_some();
+            let direction = Direction::new(ShortCount::Unsure, is_asked);
             if is_closed {
                 direction.end(&mut Vec::new());
             }

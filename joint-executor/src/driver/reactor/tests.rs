@@ -20,7 +20,7 @@ use polling::PollMode;
 
 use super::super::clock::{self, NEVER};
 use super::{
-    EventSource, Reactor, Registration, Way, number,
+    EventSource, Interest, Reactor, Registration, Way, number,
     selector::{Portable, Selector, System},
 };
 
@@ -66,7 +66,7 @@ impl<S: Selector> World<S> {
 
     fn register(&self, stream: &TcpStream) -> Registration<S> {
         // SAFETY: the tests drop the registration first.
-        unsafe { self.reactor.register(number(stream)) }.unwrap()
+        unsafe { self.reactor.register(number(stream), Interest::ALL) }.unwrap()
     }
 
     /// Waits until `over` returns true, and wakes the wakers.

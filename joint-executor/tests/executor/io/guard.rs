@@ -63,6 +63,48 @@ fn an_operation_that_would_block_clears_what_was_found() {
     });
 }
 
+/// Each function in each direction, of descriptors that are registered for one of them.
+#[test]
+fn what_is_not_in_the_interest_is_tried_and_cannot_be_waited_for() {
+    on_workers(|| async {
+        for (interest, reads, writes) in [
+            (Interest::READABLE, true, false),
+            (Interest::WRITABLE, false, true),
+            (Interest::READABLE | Interest::WRITABLE, true, true),
+        ] {
+            let (ours, mut peer) = UnixStream::pair().unwrap();
+            let ours = AsyncFd::with_interest(ours, interest).unwrap();
+            peer.write_all(b"a").unwrap();
+            let count = ours.read_with(|mut stream| stream.read(&mut [0; 8])).await;
+            assert_eq!(count.unwrap(), 1, "{interest:?}: it has not to wait");
+            let refused = |error: Option<io::Error>| match error {
+                None => true,
+                Some(error) => {
+                    assert_eq!(error.kind(), ErrorKind::InvalidInput, "{interest:?}");
+                    false
+                }
+            };
+            assert_eq!(refused(ours.writable().await.err()), writes);
+            let both = Interest::READABLE | Interest::WRITABLE;
+            assert_eq!(refused(ours.ready(both).await.err()), reads && writes);
+            let mut wait = pin!(ours.read_with(|mut stream| stream.read(&mut [0; 8])));
+            let wakes = Wakes::new();
+            match poll_once(wait.as_mut(), &wakes) {
+                Poll::Pending => {
+                    assert!(reads, "{interest:?}");
+                    peer.write_all(b"b").unwrap();
+                    assert_eq!(wait.await.unwrap(), 1);
+                }
+                Poll::Ready(read) => assert_eq!(refused(read.err()), reads),
+            }
+            #[cfg(target_os = "linux")]
+            assert!(!refused(ours.ready(Interest::PRIORITY).await.err()));
+            let again = AsyncFd::with_interest(ours.get_ref(), interest).unwrap_err();
+            assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        }
+    });
+}
+
 #[test]
 fn a_wait_for_both_directions_names_those_that_are_ready() {
     on_workers(|| async {

@@ -1,6 +1,6 @@
 //! [`Epoll`]: Linux's `epoll`, with one system call for each wait.
 //!
-//! Descriptors are added once, for both directions, and edge-triggered, so the system reports each
+//! Descriptors are added once, for all that is waited for, and edge-triggered, so the system reports each
 //! change and need not be asked again. Two descriptors of our own are added in the same way. They
 //! are never read, because each write and each expiry is a change:
 //!
@@ -29,7 +29,8 @@ use super::{
         super::clock::{self, NEVER},
         raw::{Raw, checked},
         readiness::ShortCount,
-        source::Event,
+        ready::Interest,
+        source::{Event, Way},
     },
     Selector,
 };
@@ -70,9 +71,12 @@ impl Selector for Epoll {
         Ok(Self { epoll, bell, timer })
     }
 
-    unsafe fn add(&self, raw: Raw) -> io::Result<()> {
-        let both = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI;
-        add(&self.epoll, raw, raw as u64, both)
+    unsafe fn add(&self, raw: Raw, interest: Interest) -> io::Result<()> {
+        let flags = [EPOLLIN | EPOLLRDHUP, EPOLLOUT, EPOLLPRI];
+        let ways = Way::ALL.into_iter().zip(flags);
+        let asked = ways.filter(|(way, _)| interest.by(*way).is_some());
+        let flags = asked.fold(0, |all, (_, flags)| all | flags);
+        add(&self.epoll, raw, raw as u64, flags)
     }
 
     unsafe fn delete(&self, raw: Raw) {
@@ -220,6 +224,31 @@ mod tests {
         epoll.wait(&mut events, until);
         epoll.each(&events, |key, _| panic!("unexpected event of {key}"));
         events.0.len()
+    }
+
+    /// A new socket has room to write, and nothing to read.
+    #[test]
+    fn only_what_a_descriptor_is_registered_for_wakes_the_keeper() {
+        for (interest, expected) in [
+            (Interest::READABLE, 0),
+            (Interest::PRIORITY | Interest::ERROR, 0),
+            (Interest::WRITABLE, 1),
+            (Interest::ALL, 1),
+        ] {
+            let (epoll, mut events) = (epoll(), Events::default());
+            let (ours, peer) = std::os::unix::net::UnixStream::pair().unwrap();
+            // SAFETY: the socket is open until the end of this round.
+            unsafe { epoll.add(ours.as_raw_fd(), interest) }.unwrap();
+            epoll.wait(&mut events, 0);
+            assert_eq!(events.0.len(), expected, "{interest:?}");
+            drop(peer);
+            epoll.wait(&mut events, 0);
+            assert_eq!(
+                events.0.len(),
+                1,
+                "{interest:?}: a hang-up is always reported"
+            );
+        }
     }
 
     /// The timer stays set while it fires soon enough for each wait.

@@ -20,6 +20,7 @@ pub(crate) use self::portable::Portable as System;
 use super::{
     raw::Raw,
     readiness::ShortCount,
+    ready::Interest,
     source::{Event, Way},
 };
 
@@ -32,9 +33,11 @@ pub(crate) trait Selector: fmt::Debug + Send + Sync + Sized + 'static {
 
     fn new() -> io::Result<Self>;
 
+    /// Adds a descriptor, whose events may be limited to those of an interest.
+    ///
     /// # Safety
     /// The descriptor stays open until it is [deleted](Selector::delete).
-    unsafe fn add(&self, raw: Raw) -> io::Result<()>;
+    unsafe fn add(&self, raw: Raw, interest: Interest) -> io::Result<()>;
 
     /// Asks the system for an event on behalf of a waiter, where it must be asked each time.
     ///

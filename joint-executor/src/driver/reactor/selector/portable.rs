@@ -15,6 +15,7 @@ use super::{
         super::clock,
         raw::{self, Raw},
         readiness::ShortCount,
+        ready::Interest,
         source::{Event, Way},
     },
     Selector,
@@ -90,11 +91,12 @@ impl Selector for Portable {
         Self::with(PollMode::Edge)
     }
 
-    unsafe fn add(&self, raw: Raw) -> io::Result<()> {
-        let asked = match self.mode {
-            PollMode::Oneshot => polling::Event::none(raw as usize),
-            _ => polling::Event::all(raw as usize),
-        };
+    unsafe fn add(&self, raw: Raw, interest: Interest) -> io::Result<()> {
+        let mut asked = polling::Event::none(raw as usize);
+        if self.mode != PollMode::Oneshot {
+            asked.readable = interest.is_readable();
+            asked.writable = interest.is_writable();
+        }
         // SAFETY: the caller deletes the descriptor before it is closed.
         unsafe { (self.poller).add_with_mode(raw, asked, self.mode) }
     }
