@@ -4,10 +4,21 @@
 //! the ring's own thread fills one, and the ring's server empties the other. Once the kernel has
 //! refused requests, or nobody watches the ring any more, its [gate](Gate) is shut for good, and
 //! the server takes back what the kernel has not taken.
+//!
+//! # The bell
+//! The kernel rings an `eventfd` when there is an answer, and so wakes a worker, but only while the
+//! server asks for that: if it waits for an answer, and the ring's own thread is not in the kernel,
+//! after which it runs the server itself. The race is that of a push and a sleeper:
+//!
+//! | the kernel | the server |
+//! |---|---|
+//! | writes the answer | asks for the bell |
+//! | full barrier | full fence |
+//! | rings, if it was asked to | looks whether there is an answer |
 
 use std::{
     io, mem,
-    os::fd::{AsFd, AsRawFd, BorrowedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
 };
 
 use io_uring::{
@@ -15,7 +26,7 @@ use io_uring::{
     squeue::Entry,
     types::{CancelBuilder, SubmitArgs, Timespec},
 };
-use joint_switch::{AtomicUsize, order};
+use joint_switch::{AtomicUsize, fence, order, recheck};
 
 use crate::gate::{Gate, Inside};
 
@@ -29,6 +40,11 @@ const REFUSALS: usize = 100;
 
 pub(crate) struct Queues {
     uring: IoUring,
+    bell: OwnedFd,
+    /// 1 while the ring's own thread is in the kernel, after which it wakes the server.
+    entering: AtomicUsize,
+    /// 1 while the kernel rings the bell. Written by the server.
+    watched: AtomicUsize,
     /// The number of requests so far. Written by the ring's own thread.
     started: AtomicUsize,
     /// The number of answers so far. Written by the server.
@@ -57,7 +73,13 @@ impl Queues {
                 "the kernel takes no request of a new ring",
             ));
         }
+        let bell = bell()?;
+        uring.submitter().register_eventfd(bell.as_raw_fd())?;
+        uring.completion().disable_eventfd();
         let queues = Self {
+            bell,
+            entering: AtomicUsize::new(0),
+            watched: AtomicUsize::new(0),
             names: (0..uring.params().sq_entries())
                 .map(|_| AtomicUsize::new(0))
                 .collect(),
@@ -107,6 +129,8 @@ impl Queues {
     /// The system's error, and `EAGAIN` if it has taken none and some are left, as far as the
     /// ring's own thread can tell. The requests are still in the queue.
     pub(crate) fn submit(&self, inside: &Inside<'_>, is_own: bool) -> io::Result<usize> {
+        #[cfg(test)]
+        tests::CALLS.set(tests::CALLS.get() + 1);
         match self.uring.submit() {
             // SAFETY: this is the ring's own thread, inside the gate.
             Ok(0) if is_own && unsafe { self.untaken(Some(inside)) } > 0 => {
@@ -123,6 +147,18 @@ impl Queues {
     unsafe fn untaken(&self, _inside: Option<&Inside<'_>>) -> usize {
         // SAFETY: it is the only one, as the caller promises.
         unsafe { self.uring.submission_shared() }.len()
+    }
+
+    /// For the ring's own thread, which wakes the server after it has left the kernel.
+    pub(crate) fn set_entering(&self, is_entering: bool) {
+        // ORDERING: entering. Relaxed: the wake-up that follows makes the edge.
+        (self.entering).store(usize::from(is_entering), order!(entering: Relaxed));
+    }
+
+    /// Returns whether the kernel rings the bell.
+    pub(crate) fn is_watched(&self) -> bool {
+        // ORDERING: is_watched. Relaxed: a hint.
+        self.watched.load(order!(is_watched: Relaxed)) != 0
     }
 
     /// Counts an answer. For the server.
@@ -188,10 +224,20 @@ fn is_refusal(error: &io::Error) -> bool {
         .is_some_and(|error| outcomes.contains(&error))
 }
 
+fn bell() -> io::Result<OwnedFd> {
+    // SAFETY: the call has no conditions.
+    let raw = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+    if raw < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the call has just opened it, and nobody else closes it.
+    Ok(unsafe { OwnedFd::from_raw_fd(raw) })
+}
+
+/// The bell.
 impl AsFd for Queues {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is closed when `self` is dropped.
-        unsafe { BorrowedFd::borrow_raw(self.uring.as_raw_fd()) }
+        self.bell.as_fd()
     }
 }
 
@@ -231,6 +277,31 @@ impl Answers<'_> {
                 each(entry.user_data(), entry.result());
             }
         }
+    }
+
+    /// Asks the kernel to ring the bell at the next answer, if the server has to wait for it. Call
+    /// this before the server waits. Returns whether answers have arrived meanwhile.
+    pub(crate) fn watch(&mut self) -> bool {
+        // ORDERING: entering_look. Relaxed: if the thread has left the kernel since, its wake-up
+        // leads to another run, which sees that.
+        let entering = self.queues.entering.load(order!(entering_look: Relaxed)) != 0;
+        let watches = self.are_missing() && !entering;
+        if watches == self.queues.is_watched() {
+            return false;
+        }
+        // ORDERING: watched. Relaxed: a hint for others.
+        let watched = usize::from(watches);
+        (self.queues.watched).store(watched, order!(watched: Relaxed));
+        if !watches {
+            self.queue.disable_eventfd();
+            return false;
+        }
+        self.queue.enable_eventfd();
+        // ORDERING: watch_fence. SeqCst, with the kernel's barrier between an answer and its look.
+        fence(order!(watch_fence: SeqCst));
+        self.queue.sync();
+        // RECHECK: watch_again. An answer that came before the bell was asked for.
+        recheck!(watch_again: !self.queue.is_empty())
     }
 
     /// Answers what the kernel has not taken and never will.
@@ -307,8 +378,13 @@ impl Answers<'_> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
+
+    std::thread_local! {
+        /// How often this thread has entered the kernel with requests.
+        pub(crate) static CALLS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    }
 
     /// The kernel keeps answers for which there is no room, and gives them back.
     #[test]

@@ -12,9 +12,11 @@
 //! the kernel refuses are taken back by the server. The thread's next operation makes a new ring.
 //!
 //! # Several requests in one system call
-//! If few requests are under way, the thread enters the kernel at once. If many are, the request
-//! stays in the queue, and its operation wakes its own task. When it is polled again, the other
-//! tasks of the thread have had their turn, and one call takes the requests of all of them. No
+//! If many requests are under way, a new one stays in the queue, and its operation wakes its own
+//! task. When it is polled again, the other tasks of the thread have had their turn, and one call
+//! takes the requests of all of them. If few are under way, because the kernel answers at once,
+//! this is tried with one of several requests, and kept up while more than one is taken by a call.
+//! Otherwise the thread enters the kernel at once. No
 //! operation depends on another one to be polled: the first of them that is polled again or dropped
 //! enters the kernel, on whichever thread.
 //!
@@ -42,6 +44,8 @@ use crate::{
 
 /// The number of requests under way from which on a request waits for others to be submitted with.
 const MANY: usize = 8;
+/// After a request that was queued in vain, so many are submitted at once.
+const ALONE: usize = 16;
 /// How often a thread asks again where the kernel says that it cannot take requests now.
 const TRIES: usize = 1_000;
 
@@ -114,6 +118,13 @@ impl Link {
             let Ok(entered) = inside else {
                 break;
             };
+            if is_own {
+                self.queues.set_entering(true);
+                if self.queues.is_watched() {
+                    // The server then watches for no answers, because this thread takes them.
+                    self.server.wake_by_ref();
+                }
+            }
             let taken = self.queues.submit(&entered, is_own);
             if let Err(error) = &taken {
                 let error = error.raw_os_error().unwrap_or(libc::EIO);
@@ -124,6 +135,9 @@ impl Link {
                 }
             }
             drop(entered);
+            if is_own {
+                self.queues.set_entering(false);
+            }
             self.server.wake_by_ref();
             if let Ok(taken) = taken {
                 return Some(taken);
@@ -141,6 +155,8 @@ pub(crate) struct Own {
     link: Arc<Link>,
     /// How many of the ring's requests the kernel is known to have taken.
     taken: Cell<usize>,
+    /// How many requests are submitted at once before one is queued, to see whether others follow.
+    alone: Cell<usize>,
     /// The child of a fork inherits the ring, which is still the parent's.
     process: u32,
     /// It stays on its thread.
@@ -188,9 +204,31 @@ impl Own {
         Ok(Self {
             link: Arc::new(Link { queues, server }),
             taken: Cell::new(0),
+            alone: Cell::new(ALONE),
             process: process::id(),
             thread: PhantomData,
         })
+    }
+
+    /// Returns whether a request is to wait for others.
+    fn is_queued(&self) -> bool {
+        match self.alone.get() {
+            0 => true,
+            left => {
+                self.alone.set(left - 1);
+                self.link.queues.under_way() >= MANY
+            }
+        }
+    }
+
+    /// Submits a request that was queued, unless that was done with another one.
+    fn submit_queued(&self, turn: usize) {
+        if is_before(self.taken.get(), turn) {
+            let started = self.link.queues.started();
+            let has_others = started.wrapping_sub(self.taken.get()) > 1;
+            self.alone.set(if has_others { 0 } else { ALONE });
+            self.submit_to(turn);
+        }
     }
 
     /// Makes the kernel take the first `turn` requests of this ring, and with them all others.
@@ -244,7 +282,7 @@ unsafe impl Kernel for Arc<Link> {
             // of the block, whose data stays in its place until the answer.
             let is_pushed = unsafe { queues.push(&inside, &entry) };
             let turn = queues.started();
-            if is_pushed && queues.under_way() >= MANY {
+            if is_pushed && own.is_queued() {
                 return Some(turn);
             }
             own.submit(Ok(inside));
@@ -262,7 +300,7 @@ unsafe impl Kernel for Arc<Link> {
     fn submit(&self, turn: usize) {
         let own = PLACE.try_with(|Place(own)| own.borrow().clone());
         match own.ok().flatten() {
-            Some(own) if Arc::ptr_eq(&own.link, self) => own.submit_to(turn),
+            Some(own) if Arc::ptr_eq(&own.link, self) => own.submit_queued(turn),
             // The task has moved.
             _ => _ = self.enter(self.queues.gate.enter(), false),
         }
@@ -276,9 +314,12 @@ unsafe impl Kernel for Arc<Link> {
     }
 }
 
+/// An operation on the ring of the thread that polls it first.
+pub(crate) type Request<D> = Operation<D, Arc<Link>>;
+
 /// Returns the future of an operation, which starts it at its first poll.
-pub(crate) fn started<D: Data<Entry = Entry>>(data: D) -> impl Future<Output = D::Output> {
-    Operation::<D, Arc<Link>>::new(data)
+pub(crate) fn started<D: Data<Entry = Entry>>(data: D) -> Request<D> {
+    Operation::new(data)
 }
 
 /// The address as the kernel keeps it.
@@ -308,3 +349,6 @@ fn refused(error: io::Error) -> io::Error {
     };
     io::Error::new(kind, format!("{why} ({error})"))
 }
+
+#[cfg(test)]
+mod tests;

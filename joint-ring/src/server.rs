@@ -3,7 +3,7 @@
 //! Its schedule function runs it at once, on the thread that wakes it. If it is running already, it
 //! runs once more afterwards. So whoever has an answer to be taken wakes it, and goes on.
 //!
-//! It waits for the ring's descriptor in the reactor of an executor. An answer that arrives later
+//! It waits for the ring's bell in the reactor of an executor. An answer that arrives later
 //! than the request is therefore taken by a worker that looks at the reactor, also by one whose
 //! poll blocks. If that executor ends, or the ring's own thread does, the server cancels what is
 //! under way, waits until the kernel has given back every block, and ends. If the kernel has
@@ -31,7 +31,7 @@ use joint::{
     budget,
     task::{self, Polled, Runnable},
 };
-use joint_executor::io::AsyncFd;
+use joint_executor::io::{AsyncFd, Interest};
 use joint_switch::{AtomicUsize, order};
 
 use crate::{
@@ -45,9 +45,9 @@ const PAUSE: u32 = 10_000_000;
 /// Starts the server of a ring, and returns its waker.
 ///
 /// # Errors
-/// Those of [`AsyncFd::new`].
+/// Those of [`AsyncFd::with_interest`].
 pub(crate) fn start(queues: Arc<Queues>) -> io::Result<Waker> {
-    let fd = AsyncFd::new_nonblocking(queues.clone())?;
+    let fd = AsyncFd::with_interest(queues.clone(), Interest::READABLE)?;
     let runnable = task::spawn_detached(serve(queues, fd), run_here);
     let waker = runnable.waker();
     run_here(runnable);
@@ -82,7 +82,7 @@ async fn serve(queues: Arc<Queues>, fd: AsyncFd<Arc<Queues>>) {
         }
         // The executor has ended, and the kernel refuses to cancel. Another executor may watch;
         // this panics if there is none.
-        let again = || AsyncFd::new_nonblocking(queues.clone()).ok();
+        let again = || AsyncFd::with_interest(queues.clone(), Interest::READABLE).ok();
         watched = catch_unwind(AssertUnwindSafe(again)).unwrap_or_default();
     }
 }
@@ -113,7 +113,10 @@ async fn watch(queues: &Queues, answers: &mut Answers<'_>, fd: &AsyncFd<Arc<Queu
                 return Poll::Ready(());
             }
             if !event.take() {
-                return Poll::Pending;
+                match answers.watch() {
+                    true => continue,
+                    false => return Poll::Pending,
+                }
             }
             // The wait begins before the next look at the answers, so none is missed. A wake-up by
             // a thread that has just entered the kernel does not come here.
