@@ -79,6 +79,11 @@ unsafe impl<D: Send> Sync for Waiting<D> {}
 #[must_use = "the block is leaked otherwise"]
 pub(crate) struct Answered<D>(NonNull<Block<D>>);
 
+// SAFETY: it owns the data, which can be sent.
+unsafe impl<D: Send> Send for Answered<D> {}
+// SAFETY: by reference it gives away only the answer.
+unsafe impl<D: Send> Sync for Answered<D> {}
+
 impl<D: Data> Waiting<D> {
     /// Makes a block, and the request for it.
     pub(crate) fn new(data: D) -> (Self, D::Entry) {

@@ -34,25 +34,38 @@
 //! The buffer, the descriptor and everything else that the kernel may touch lie in one block on the
 //! heap. Its word, a [`Completion`](joint::Completion), decides who frees it: the kernel's answer
 //! makes one exchange, and a future that is dropped makes the other one. Dropping a future
-//! therefore never waits, and the block is freed when the kernel is done with it. The dropped
-//! operation is cancelled as far as that is possible. What it has opened or accepted meanwhile is
-//! closed.
+//! therefore never waits, and the block is freed when the kernel is done with it.
 //!
-//! Dropping a read of a socket may lose bytes that the kernel has read already. To be able to go on
-//! after a timeout, keep the future and await it later.
+//! What the kernel gives for an accept or for a read of a socket exists once, so these operations
+//! belong to the socket: a future that is dropped, such as the other branch of a `select`, leaves
+//! its operation to the next call. Every other operation is cancelled as far as that is possible.
+//!
+//! | dropped | what becomes of it |
+//! |---|---|
+//! | [`accept`](TcpListener::accept) | kept: the next call returns the connection. It is closed if the listener is dropped first |
+//! | [`read`](TcpStream::read) of a stream | kept: the next call returns the bytes. The stream keeps the buffer until then |
+//! | [`connect`](TcpStream::connect) | the connection is closed |
+//! | [`write`](TcpStream::write), `write_all` | lost: how many of the bytes were sent. The stream is of use only if its protocol can go on from there |
+//! | [`open`](File::open), [`create`](File::create) | the file is closed. It may have been created, or made empty |
+//! | [`read_at`](File::read_at) | nothing is lost: the bytes can be read again |
+//! | [`write_at`](File::write_at), `write_all_at` | lost: whether and how far the file was written. The same write can be done again |
+//! | [`sync_all`](File::sync_all), `sync_data` | lost: whether that was done. It can be done again |
 //!
 //! # Rings, threads and executors
-//! Each thread that starts an operation has a [ring](Ring) of its own, and no operation takes a
-//! lock. An operation is started by its first poll, on the ring of that thread. Afterwards its task
-//! may move to any other thread.
+//! Each thread that starts an operation has a [ring](Ring) of its own, which takes no lock. An
+//! accept and a read of a stream also take the lock of their socket twice, for a few instructions.
+//! An operation is started by its first poll, on the ring of that thread. Afterwards its task may
+//! move to any other thread.
 //!
-//! While many operations of a thread are under way, a new one is queued at its first poll, and
+//! While several tasks of a thread start operations, a new one is queued at its first poll, and
 //! wakes its task. The kernel gets it when it, or any other operation of that ring, is polled again
-//! or dropped. So one system call starts the operations of all tasks that were due at once.
+//! or dropped. So one system call starts the operations of all tasks that were due at once. To see
+//! whether there are several, one of 17 operations is queued where a task is alone.
 //!
-//! The answers of a ring are taken by its thread right after it has asked, and otherwise by the
-//! executor that the thread is in when the ring is made (or else the global one): by a worker that
-//! finds in the executor's reactor that there are answers. That is also a worker whose poll blocks.
+//! The answers of a ring are taken by its thread right after it has asked, which wakes no other
+//! thread. Later ones are taken by the executor that the thread is in when the ring is made (or
+//! else the global one): by a worker that finds in the executor's reactor that there are answers.
+//! That is also a worker whose poll blocks.
 //!
 //! If a thread ends, the operations that it has started and that are not done fail with
 //! `ECANCELED`. So do those of a ring whose executor ends. The thread, or the executor, waits until
@@ -75,7 +88,7 @@
 //!
 //! # Cost
 //! An operation takes one system call, or shares one with others. Dropping one that is under way
-//! takes another one. The kernel's answer takes one atomic read-modify-write of its block's word,
+//! takes another one, unless it is kept. The kernel's answer takes one atomic read-modify-write of its block's word,
 //! and the waiter another one if it has to wait. Asking the kernel takes two more of a word of the
 //! ring, and taking answers two, for all of them together. An operation is one allocation. It also
 //! counts its descriptor, and its ring if it has to wait.
@@ -99,6 +112,8 @@ mod file;
 #[cfg(target_os = "linux")]
 #[cfg_attr(not(joint_loom), allow(unreachable_pub, reason = "only models see it"))]
 mod gate;
+#[cfg(target_os = "linux")]
+mod input;
 #[cfg(all(joint_loom, target_os = "linux"))]
 #[doc(hidden)]
 pub mod model;
@@ -114,6 +129,8 @@ mod server;
 mod tcp;
 #[cfg(target_os = "linux")]
 mod transfer;
+#[cfg(target_os = "linux")]
+mod turns;
 
 #[cfg(target_os = "linux")]
 pub use self::{

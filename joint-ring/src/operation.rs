@@ -5,7 +5,7 @@ use core::{
     mem,
     pin::Pin,
     ptr::NonNull,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
 };
 use std::io;
 
@@ -55,6 +55,8 @@ enum State<D, K> {
     New(D, Turn),
     /// With its turn, if the request is still to be submitted.
     Started(Waiting<D>, K, Option<usize>),
+    /// Nobody has been told of the answer yet.
+    Answered(Answered<D>),
     Ended,
 }
 
@@ -88,6 +90,32 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
             (0..cost(answered.answer())).for_each(|_| budget::spend());
             answered.output()
         })
+    }
+
+    /// Keeps the operation for a later poll, without the waker of the last one. Returns false if
+    /// it has not begun, or has ended.
+    pub(crate) fn rest(&mut self) -> bool {
+        match mem::replace(&mut self.0, State::Ended) {
+            State::Started(waiting, ring, turn) => {
+                if let Some(turn) = turn {
+                    ring.submit(turn);
+                }
+                let mut nobody = Context::from_waker(Waker::noop());
+                if let Poll::Ready(answered) = self.wait(waiting, &mut nobody, || ring) {
+                    self.0 = State::Answered(answered);
+                }
+                true
+            }
+            other => {
+                self.0 = other;
+                matches!(self.0, State::Answered(_))
+            }
+        }
+    }
+
+    /// Moves the operation out.
+    pub(crate) fn take(&mut self) -> Self {
+        Self(mem::replace(&mut self.0, State::Ended))
     }
 
     fn wait(
@@ -129,6 +157,7 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
                 }
                 this.wait(waiting, cx, || ring).map(Answered::output)
             }
+            State::Answered(answered) => Poll::Ready(answered.output()),
             State::Ended => panic!("an operation was polled after its end"),
         }
     }
@@ -136,17 +165,20 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Future for Operation<D, K> {
 
 impl<D: Data, K: Kernel> Drop for Operation<D, K> {
     fn drop(&mut self) {
-        if let State::Started(waiting, ring, turn) = mem::replace(&mut self.0, State::Ended) {
-            if let Some(turn) = turn {
-                ring.submit(turn);
+        let answered = match mem::replace(&mut self.0, State::Ended) {
+            State::Started(waiting, ring, turn) => {
+                if let Some(turn) = turn {
+                    ring.submit(turn);
+                }
+                // SAFETY: it was started on this ring, and the waiter leaves only below. It has not
+                // been told of the answer, because the state would be another one.
+                unsafe { ring.cancel(waiting.head()) };
+                // SAFETY: as above.
+                unsafe { waiting.leave() }
             }
-            // SAFETY: it was started on this ring, and the waiter leaves only below. It has not
-            // been told of the answer, because the state would be `Ended`.
-            unsafe { ring.cancel(waiting.head()) };
-            // SAFETY: as above.
-            if let Some(answered) = unsafe { waiting.leave() } {
-                drop(answered.output());
-            }
-        }
+            State::Answered(answered) => Some(answered),
+            State::New(..) | State::Ended => None,
+        };
+        drop(answered.map(Answered::output));
     }
 }

@@ -1,7 +1,7 @@
 //! [`TcpListener`] and [`TcpStream`].
 
 use std::{
-    io,
+    fmt, io,
     net::{self, SocketAddr, ToSocketAddrs},
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd},
     sync::Arc,
@@ -13,8 +13,10 @@ use socket2::{Domain, SockAddr, SockAddrStorage, Socket, Type};
 use crate::{
     block::Data,
     buffer::{Buffer, BufferMut},
-    ring::started,
+    input::{self, Input, is_cancelled},
+    ring::{Request, started},
     transfer::{self, Place},
+    turns::{Keep, Turns},
 };
 
 /// A TCP socket that waits for connections.
@@ -42,8 +44,10 @@ use crate::{
 /// })
 /// # }
 /// ```
-#[derive(Debug)]
-pub struct TcpListener(Arc<net::TcpListener>);
+pub struct TcpListener {
+    socket: Arc<net::TcpListener>,
+    accepts: Turns<Request<Accept>>,
+}
 
 impl TcpListener {
     /// Makes a listener at the first address that can be bound. Names are resolved by a call that
@@ -55,35 +59,50 @@ impl TcpListener {
         net::TcpListener::bind(address)?.try_into()
     }
 
-    /// Accepts a connection.
+    /// Accepts a connection. If several tasks call this, they accept one after the other.
     ///
     /// # Cancellation
-    /// Dropping the future may close a connection that the kernel has just accepted.
+    /// Dropping the future loses no connection. The kernel goes on accepting one, which the next
+    /// call returns. It is closed if the listener is dropped before that.
     ///
     /// # Errors
     /// The system's error, and those of [`Ring::new`](crate::Ring::new).
     pub async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
-        let address = SockAddrStorage::zeroed();
-        let accept = Accept {
-            listener: self.0.clone(),
-            length: address.size_of(),
-            address,
-        };
-        started(accept).await
+        let mut turn = self.accepts.turn().await;
+        loop {
+            let is_kept = turn.kept.is_some();
+            let accept = (turn.kept).get_or_insert_with(|| started(Accept::new(&self.socket)));
+            let accepted = accept.await;
+            turn.kept = None;
+            match accepted {
+                // The thread that it was started on has ended.
+                Err(error) if is_kept && is_cancelled(&error) => {}
+                accepted => return accepted,
+            }
+        }
     }
 
     /// Returns the socket of the standard library. Its methods block.
     pub fn get_ref(&self) -> &net::TcpListener {
-        &self.0
+        &self.socket
     }
 }
 
-/// A TCP connection. It can be read and written at once, by any number of tasks.
+impl Keep for Request<Accept> {
+    fn rest(&mut self) -> bool {
+        self.rest()
+    }
+}
+
+/// A TCP connection. It can be read and written at once, by any number of tasks. Those that read
+/// take turns.
 ///
 /// # Errors
 /// Each operation can return the system's error, and those of [`Ring::new`](crate::Ring::new).
-#[derive(Debug)]
-pub struct TcpStream(Arc<net::TcpStream>);
+pub struct TcpStream {
+    socket: Arc<net::TcpStream>,
+    reads: Turns<Input>,
+}
 
 impl TcpStream {
     /// Connects to an address.
@@ -91,17 +110,25 @@ impl TcpStream {
         let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         let address = SockAddr::from(address);
         let stream = started(Connect { socket, address }).await?;
-        Ok(Self(Arc::new(stream)))
+        Ok(Self::new(stream))
+    }
+
+    fn new(socket: net::TcpStream) -> Self {
+        Self {
+            socket: Arc::new(socket),
+            reads: Turns::new(),
+        }
     }
 
     /// Reads once, into all of the buffer's memory. Returns how many bytes were read, which is 0 if
     /// the peer has ended its side, and if the buffer has no memory.
     ///
     /// # Cancellation
-    /// Dropping the future cancels the read. Bytes that the kernel has read already are lost with
-    /// the buffer.
+    /// Dropping the future loses no bytes. The kernel goes on reading into the buffer, which the
+    /// stream keeps until the next call, or until it is dropped. The next call returns these bytes,
+    /// and copies them.
     pub async fn read<B: BufferMut>(&self, buffer: B) -> (io::Result<usize>, B) {
-        transfer::read(Place::Stream(self.0.clone()), buffer).await
+        input::read(&self.reads, &self.socket, buffer).await
     }
 
     /// Writes once. Returns how many of the buffer's bytes were written.
@@ -109,7 +136,7 @@ impl TcpStream {
     /// # Cancellation
     /// Dropping the future cancels the write. Some of the bytes may have been written.
     pub async fn write<B: Buffer>(&self, buffer: B) -> (io::Result<usize>, B) {
-        transfer::write(Place::Stream(self.0.clone()), buffer, 0).await
+        transfer::write(Place::Stream(self.socket.clone()), buffer, 0).await
     }
 
     /// Writes all of the buffer's bytes.
@@ -120,19 +147,19 @@ impl TcpStream {
     /// # Errors
     /// Some of the bytes may have been written.
     pub async fn write_all<B: Buffer>(&self, buffer: B) -> (io::Result<()>, B) {
-        transfer::write_all(Place::Stream(self.0.clone()), buffer).await
+        transfer::write_all(Place::Stream(self.socket.clone()), buffer).await
     }
 
     /// Returns the socket of the standard library, for its options, addresses and `shutdown`. Its
     /// methods that read and write block.
     pub fn get_ref(&self) -> &net::TcpStream {
-        &self.0
+        &self.socket
     }
 }
 
 /// Makes a socket of this package from one of the standard library, and the other way round.
 macro_rules! sockets {
-    ($($ours:ident: $std:ty;)*) => {$(
+    ($($ours:ident: $std:ty, $turns:ident;)*) => {$(
         impl TryFrom<$std> for $ours {
             type Error = io::Error;
 
@@ -140,21 +167,30 @@ macro_rules! sockets {
             /// would refuse to if the socket did.
             fn try_from(socket: $std) -> io::Result<Self> {
                 socket.set_nonblocking(false)?;
-                Ok(Self(Arc::new(socket)))
+                Ok(Self {
+                    socket: Arc::new(socket),
+                    $turns: Turns::new(),
+                })
             }
         }
 
         impl AsFd for $ours {
             fn as_fd(&self) -> BorrowedFd<'_> {
-                self.0.as_fd()
+                self.socket.as_fd()
+            }
+        }
+
+        impl fmt::Debug for $ours {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($ours)).field(&self.socket).finish()
             }
         }
     )*};
 }
 
 sockets! {
-    TcpListener: net::TcpListener;
-    TcpStream: net::TcpStream;
+    TcpListener: net::TcpListener, accepts;
+    TcpStream: net::TcpStream, reads;
 }
 
 struct Accept {
@@ -162,6 +198,17 @@ struct Accept {
     /// The kernel writes the peer's address here, and its length.
     address: SockAddrStorage,
     length: libc::socklen_t,
+}
+
+impl Accept {
+    fn new(listener: &Arc<net::TcpListener>) -> Self {
+        let address = SockAddrStorage::zeroed();
+        Self {
+            listener: listener.clone(),
+            length: address.size_of(),
+            address,
+        }
+    }
 }
 
 // SAFETY: the address and its length are parts of the value.
@@ -182,7 +229,7 @@ unsafe impl Data for Accept {
         // SAFETY: the kernel has written an address of this length.
         let peer = unsafe { SockAddr::new(self.address, self.length) };
         let peer = peer.as_socket().ok_or(io::ErrorKind::Unsupported)?;
-        Ok((TcpStream(Arc::new(stream)), peer))
+        Ok((TcpStream::new(stream), peer))
     }
 }
 

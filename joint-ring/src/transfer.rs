@@ -8,7 +8,7 @@ use io_uring::{opcode, squeue::Entry, types::Fd};
 use crate::{
     block::Data,
     buffer::{Buffer, BufferMut},
-    ring::started,
+    ring::{Request, started},
 };
 
 /// What bytes are read from or written to. It keeps the descriptor open.
@@ -31,7 +31,7 @@ fn from_offset(offset: u64) -> u64 {
     offset.min(u64::MAX - 1)
 }
 
-struct Read<B> {
+pub(crate) struct Read<B> {
     place: Place,
     buffer: B,
 }
@@ -94,8 +94,8 @@ unsafe impl<B: Buffer> Data for Write<B> {
 }
 
 /// Reads once, into all of the buffer's memory.
-pub(crate) async fn read<B: BufferMut>(place: Place, buffer: B) -> (io::Result<usize>, B) {
-    started(Read { place, buffer }).await
+pub(crate) fn read<B: BufferMut>(place: Place, buffer: B) -> Request<Read<B>> {
+    started(Read { place, buffer })
 }
 
 /// Writes once, from an index of the buffer on.

@@ -72,6 +72,12 @@ async fn connected() -> (TcpStream, net::TcpStream) {
     (ours, listener.accept().unwrap().0)
 }
 
+/// The same connection once more, with reads of its own.
+fn again(stream: &TcpStream) -> TcpStream {
+    let socket = stream.get_ref().try_clone().unwrap();
+    socket.try_into().unwrap()
+}
+
 #[test]
 fn a_file_is_read_and_written_at_offsets() {
     on_a_ring(async {
@@ -173,6 +179,119 @@ fn a_blocking_wait_in_a_task_of_the_only_worker_ends() {
     block_on(task);
 }
 
+/// Two branches of which the other one is always ready soon.
+async fn or_tick<T>(future: impl Future<Output = T>) -> Option<T> {
+    let tick = async {
+        yield_now().await;
+        None
+    };
+    futures_lite::future::or(async { Some(future.await) }, tick).await
+}
+
+#[test]
+fn accepts_that_are_dropped_lose_no_client() {
+    on_two_workers(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.get_ref().local_addr().unwrap();
+        let clients = thread::spawn(move || {
+            for _ in 0..300 {
+                let mut waiting = [(); 3].map(|()| net::TcpStream::connect(address).unwrap());
+                for client in &mut waiting {
+                    client.read_exact(&mut [0]).expect("it was accepted");
+                }
+            }
+        });
+        let (mut accepted, mut ticks) = (0, 0);
+        while accepted < 900 {
+            match or_tick(listener.accept()).await {
+                Some(client) => {
+                    accepted += 1;
+                    client.unwrap().0.write_all("x").await.0.unwrap();
+                }
+                None => ticks += 1,
+            }
+        }
+        clients.join().unwrap();
+        println!("{ticks} accepts were dropped");
+    });
+}
+
+/// The next reads have less room, as much, more or none.
+#[test]
+fn reads_that_are_dropped_lose_no_bytes() {
+    on_two_workers(async {
+        let (ours, mut peer) = connected().await;
+        let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n / 3 + n / 256) as u8).collect();
+        let sent = bytes.clone();
+        let peer = thread::spawn(move || {
+            for chunk in sent.chunks(97) {
+                peer.write_all(chunk).unwrap();
+            }
+        });
+        let (mut read, mut ticks) = (Vec::new(), 0);
+        for room in [1, 40, 0, 97, 4_000].into_iter().cycle() {
+            match or_tick(ours.read(vec![0; room])).await {
+                None => ticks += 1,
+                Some((count, buffer)) => {
+                    let count = count.unwrap();
+                    read.extend_from_slice(&buffer[..count]);
+                    if count == 0 && room > 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        peer.join().unwrap();
+        println!("{ticks} reads were dropped");
+        assert!(read == bytes);
+    });
+}
+
+/// A call that waits for its turn is woken although the one before it, or the one that was woken
+/// first, is dropped.
+#[test]
+fn calls_take_turns_whichever_of_them_are_dropped() {
+    for dropped in 0..8_u8 {
+        on_a_ring(async {
+            let (ours, mut peer) = connected().await;
+            let mut reads: Vec<_> = (0..4)
+                .map(|_| Some(Box::pin(ours.read(vec![0; 1]))))
+                .collect();
+            for read in reads.iter_mut().flatten() {
+                assert!(poll_once(read).await.is_none());
+            }
+            for (index, read) in reads.iter_mut().enumerate() {
+                *read = read.take().filter(|_| dropped & 1 << index == 0);
+            }
+            let left: Vec<_> = reads.into_iter().flatten().collect();
+            let mut bytes = b"abcd"[..left.len()].to_vec();
+            peer.write_all(&bytes).unwrap();
+            for read in left {
+                assert_eq!(read.await.1, [bytes.remove(0)]);
+            }
+        });
+    }
+}
+
+#[test]
+fn what_was_left_outlives_the_thread_that_began_it() {
+    on_a_ring(async {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (ours, mut peer) = connected().await;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(block_on(poll_once(listener.accept())).is_none());
+                assert!(block_on(poll_once(ours.read(vec![0; 9]))).is_none());
+            });
+        });
+        let _client = net::TcpStream::connect(listener.get_ref().local_addr().unwrap()).unwrap();
+        listener.accept().await.unwrap();
+        peer.write_all(b"ping").unwrap();
+        let (count, buffer) = ours.read(vec![0; 3]).await;
+        assert_eq!((count.unwrap(), &*buffer), (3, &b"pin"[..]));
+    });
+}
+
 /// A buffer that counts how many of its kind there are.
 struct Counted(Vec<u8>, Arc<AtomicUsize>);
 
@@ -231,12 +350,18 @@ fn dropped_operations_return_their_buffers() {
         for round in 0..all {
             // No operation is refused for lack of budget.
             joint_executor::yield_now().await;
-            let mut waits = Box::pin(ours.read(Counted::new(&buffers)));
+            let own = again(&ours);
+            let mut waits = Box::pin(own.read(Counted::new(&buffers)));
             assert!(poll_once(&mut waits).await.is_none());
             if round % 16 == 0 {
                 peer.write_all(b"x").unwrap();
             }
             drop(waits);
+            if round % 2 == 0 {
+                // What the last read has left.
+                let _ = poll_once(own.read(Counted::new(&buffers))).await;
+            }
+            drop(own);
             let elsewhere = ours.clone();
             let buffer = Counted::new(&buffers);
             let mut moved = Box::pin(async move { elsewhere.read(buffer).await.0 });
@@ -389,10 +514,9 @@ struct Busy {
 impl Busy {
     async fn new() -> Self {
         let (ours, peer) = connected().await;
-        let ours = Arc::new(ours);
         let mut reads: Vec<Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
         for _ in 0..20 {
-            let ours = ours.clone();
+            let ours = again(&ours);
             reads.push(Box::pin(async move { ours.read(vec![0; 1]).await.0 }));
         }
         for read in &mut reads {

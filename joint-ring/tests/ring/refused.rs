@@ -89,9 +89,10 @@ type Read = Pin<Box<dyn Future<Output = (io::Result<usize>, Vec<u8>)> + Send>>;
 fn waiting(count: usize) -> (Vec<Read>, net::TcpStream) {
     let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap());
-    let ours = Arc::new(block_on(ours).unwrap());
+    let ours = block_on(ours).unwrap();
     let read = |_| {
-        let ours = ours.clone();
+        let ours = ours.get_ref().try_clone().unwrap();
+        let ours = TcpStream::try_from(ours).unwrap();
         Box::pin(async move { ours.read(vec![7]).await }) as Read
     };
     let mut reads: Vec<_> = (0..count).map(read).collect();
