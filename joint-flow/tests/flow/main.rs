@@ -7,6 +7,7 @@ mod chain;
 mod common;
 #[path = "../../../joint-executor/tests/common/example.rs"]
 mod example;
+mod fuzz;
 mod page;
 mod panics;
 mod pieces;

@@ -1,0 +1,59 @@
+//! The lock of the interpreter: a list of requests, of which some have their permits.
+
+#[derive(Default)]
+pub(super) struct Lock {
+    requests: Vec<Request>,
+    tickets: usize,
+    pub(super) is_closed: bool,
+}
+
+struct Request {
+    ticket: usize,
+    amount: usize,
+    is_granted: bool,
+}
+
+impl Lock {
+    /// Enters a request behind the others, and returns its ticket.
+    pub(super) fn enter(&mut self, amount: usize, permits: usize) -> usize {
+        self.tickets += 1;
+        self.requests.push(Request {
+            ticket: self.tickets,
+            amount,
+            is_granted: false,
+        });
+        self.admit(permits);
+        self.tickets
+    }
+
+    pub(super) fn is_granted(&self, ticket: usize) -> bool {
+        let mut requests = self.requests.iter();
+        requests.any(|request| request.ticket == ticket && request.is_granted)
+    }
+
+    /// Removes a request that is given up, or whose permits are given back.
+    pub(super) fn leave(&mut self, ticket: usize, permits: usize) {
+        self.requests.retain(|request| request.ticket != ticket);
+        self.admit(permits);
+    }
+
+    /// Refuses all that have no permits yet.
+    pub(super) fn close(&mut self) {
+        self.is_closed = true;
+        self.requests.retain(|request| request.is_granted);
+    }
+
+    fn admit(&mut self, permits: usize) {
+        let granted = self.requests.iter().filter(|request| request.is_granted);
+        let mut taken: usize = granted.map(|request| request.amount).sum();
+        for request in &mut self.requests {
+            if !request.is_granted {
+                if taken > 0 && taken + request.amount > permits {
+                    return;
+                }
+                taken += request.amount;
+                request.is_granted = true;
+            }
+        }
+    }
+}
