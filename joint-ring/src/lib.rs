@@ -88,10 +88,10 @@
 //!
 //! # Cost
 //! An operation takes one system call, or shares one with others. Dropping one that is under way
-//! takes another one, unless it is kept. The kernel's answer takes one atomic read-modify-write of its block's word,
-//! and the waiter another one if it has to wait. Asking the kernel takes two more of a word of the
-//! ring, and taking answers two, for all of them together. An operation is one allocation. It also
-//! counts its descriptor, and its ring if it has to wait.
+//! takes another one, unless it is kept. The kernel's answer takes one atomic read-modify-write of
+//! its block's word, and the waiter another one if it has to wait. Asking the kernel takes two more
+//! of a word of the ring, and taking answers two, for all of them together. An operation is one
+//! allocation. It also counts its descriptor, and its ring if it has to wait.
 //!
 //! # Safety of your buffers
 //! [`Buffer`] and [`BufferMut`] are unsafe to implement, because the kernel follows their pointers.
@@ -103,6 +103,9 @@
     allow(rustdoc::broken_intra_doc_links, reason = "the package is empty")
 )]
 
+#[cfg(target_os = "linux")]
+#[cfg_attr(not(joint_loom), allow(unreachable_pub, reason = "only models see it"))]
+mod bell;
 #[cfg(target_os = "linux")]
 mod block;
 #[cfg(target_os = "linux")]

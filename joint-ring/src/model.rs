@@ -16,7 +16,7 @@ use crate::{
     operation::{self, Kernel},
 };
 
-pub use crate::gate::Gate;
+pub use crate::{bell::asked, gate::Gate};
 
 /// What the kernel of a model has been asked.
 #[allow(missing_debug_implementations, reason = "only models use it")]

@@ -8,14 +8,9 @@
 //! # The bell
 //! The kernel rings an `eventfd` when there is an answer, and so wakes a worker, but only while the
 //! server asks for that: if it waits for an answer, and the ring's own thread is not in the kernel,
-//! after which it runs the server itself. The race is that of a push and a sleeper:
-//!
-//! | the kernel | the server |
-//! |---|---|
-//! | writes the answer | asks for the bell |
-//! | full barrier | full fence |
-//! | rings, if it was asked to | looks whether there is an answer |
+//! after which it runs the server itself.
 
+use core::cell::RefCell;
 use std::{
     io, mem,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd},
@@ -26,9 +21,12 @@ use io_uring::{
     squeue::Entry,
     types::{CancelBuilder, SubmitArgs, Timespec},
 };
-use joint_switch::{AtomicUsize, fence, order, recheck};
+use joint_switch::{AtomicUsize, order};
 
-use crate::gate::{Gate, Inside};
+use crate::{
+    bell::asked,
+    gate::{Gate, Inside},
+};
 
 /// The requests that fit into the submission queue.
 const REQUESTS: u32 = 256;
@@ -296,12 +294,15 @@ impl Answers<'_> {
             self.queue.disable_eventfd();
             return false;
         }
-        self.queue.enable_eventfd();
-        // ORDERING: watch_fence. SeqCst, with the kernel's barrier between an answer and its look.
-        fence(order!(watch_fence: SeqCst));
-        self.queue.sync();
-        // RECHECK: watch_again. An answer that came before the bell was asked for.
-        recheck!(watch_again: !self.queue.is_empty())
+        let queue = RefCell::new(&mut self.queue);
+        asked(
+            || queue.borrow().enable_eventfd(),
+            || {
+                let mut queue = queue.borrow_mut();
+                queue.sync();
+                !CompletionQueue::is_empty(&queue)
+            },
+        )
     }
 
     /// Answers what the kernel has not taken and never will.

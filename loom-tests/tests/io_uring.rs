@@ -7,8 +7,11 @@
 
 use std::sync::Mutex;
 
-use joint_ring::model::{Gate, Operation, Request};
-use loom_tests::lab::thread::{self, JoinHandle};
+use joint_ring::model::{Gate, Operation, Request, asked};
+use loom_tests::lab::{
+    sync::atomic::{AtomicUsize, Ordering::SeqCst, fence},
+    thread::{self, JoinHandle},
+};
 
 use crate::prelude::*;
 
@@ -244,6 +247,23 @@ fn a_refused_queue_is_taken_back_when_nobody_is_inside() {
         queue.push();
         let is_taken_back = queue.wake();
         assert!(refused.join().unwrap() || is_taken_back);
+    });
+}
+
+/// The server asks for the bell while the kernel answers.
+#[test]
+fn an_answer_is_seen_or_rings_the_bell() {
+    model_from_both_sides(|| {
+        let answer = Arc::new(AtomicUsize::new(0));
+        let bell = Arc::new(AtomicUsize::new(0));
+        let (answers, rings) = (answer.clone(), bell.clone());
+        let kernel = thread::spawn(move || {
+            answers.store(1, Relaxed);
+            fence(SeqCst);
+            rings.load(Relaxed) == 1
+        });
+        let is_seen = asked(|| bell.store(1, Relaxed), || answer.load(Relaxed) == 1);
+        assert!(kernel.join().unwrap() || is_seen);
     });
 }
 

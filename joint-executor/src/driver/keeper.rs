@@ -450,6 +450,6 @@ mod tests {
         drop(driver.close());
         let (reactor, _) = driver.reactor().expect("the system provides a reactor");
         // SAFETY: the standard input stays open.
-        assert!(unsafe { reactor.register(0, crate::io::Interest::ALL) }.is_err());
+        assert!(unsafe { reactor.register(0, crate::driver::reactor::Interest::ALL) }.is_err());
     }
 }

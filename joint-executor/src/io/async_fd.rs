@@ -62,7 +62,8 @@ pub struct AsyncFd<T> {
     inner: T,
 }
 
-/// The error of [`AsyncFd::try_new`] and of [`AsyncFd::try_with_interest`], with the value that could not be made awaitable.
+/// The error of [`AsyncFd::try_new`] and of [`AsyncFd::try_with_interest`], with the value that
+/// could not be made awaitable.
 pub struct AsyncFdTryNewError<T> {
     inner: T,
     error: io::Error,

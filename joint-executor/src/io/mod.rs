@@ -17,7 +17,8 @@
 //! task waits until the system reports that the descriptor is ready in that direction, and then
 //! tries again. Idle workers wait for these events, and busy workers poll for them at intervals. A
 //! descriptor is registered with the system once, for both directions or for the
-//! [interest](AsyncFd::with_interest) of its owner (on Windows, once for each wait), so a wait costs no system call of its own.
+//! [interest](AsyncFd::with_interest) of its owner (on Windows, once for each wait), so a wait
+//! costs no system call of its own.
 //!
 //! The [source of events](crate#systems) depends on the system.
 //!

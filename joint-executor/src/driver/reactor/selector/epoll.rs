@@ -1,8 +1,8 @@
 //! [`Epoll`]: Linux's `epoll`, with one system call for each wait.
 //!
-//! Descriptors are added once, for all that is waited for, and edge-triggered, so the system reports each
-//! change and need not be asked again. Two descriptors of our own are added in the same way. They
-//! are never read, because each write and each expiry is a change:
+//! Descriptors are added once, for all that is waited for, and edge-triggered, so the system
+//! reports each change and need not be asked again. Two descriptors of our own are added in the
+//! same way. They are never read, because each write and each expiry is a change:
 //!
 //! * the **bell**, an `eventfd`: one write interrupts the wait;
 //! * the **timer**, a `timerfd`: it is set only if the time to wait for is before the time that it
