@@ -70,7 +70,8 @@ struct Reading<'a, B: BufferMut> {
 
 impl<B: BufferMut> Drop for Reading<'_, B> {
     fn drop(&mut self) {
-        if self.read.rest() {
+        // A read into no memory has left there what it found, and loses nothing itself.
+        if self.turn.kept.is_none() && self.read.rest() {
             self.turn.kept = Some(Input::Read(Box::new(self.read.take())));
         }
     }
