@@ -10,7 +10,7 @@ use joint_benches::{
 };
 use joint_sim::{Builder, Failure, Scheduler};
 
-use super::bugs::{Bug, Joint, Version, networked, timed, timeless};
+use super::bugs::{Bug, Joint, Version, timed, timeless};
 
 /// A program that takes more polls than this goes on forever, which none of the bugs does.
 pub(crate) const MOST_STEPS: usize = 10_000;
@@ -152,7 +152,7 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
     );
     let checkers = checkers();
     let all = timeless::<Joint>().into_iter();
-    let all = all.chain(timed()).chain(networked());
+    let all = all.chain(timed());
     let mut has_head = false;
     for bug in all {
         let row = bug.name.replace('_', " ");

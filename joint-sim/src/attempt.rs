@@ -22,7 +22,7 @@ pub(super) struct Attempt {
 
 impl Attempt {
     /// Runs a program once. The program is called inside the world.
-    pub(super) fn run<F: Future<Output: Verdict>>(
+    pub(super) fn run<F: IntoFuture<Output: Verdict>>(
         settings: &Builder,
         chance: Chance,
         program: &impl Fn() -> F,

@@ -37,10 +37,12 @@ pub(super) enum About {
     Draw,
     /// Whether a task of `spawn_now` is queued, instead of its first poll at once.
     Start,
+    /// A crash of a host, a cut of its links, or a time that its clocks are set to.
+    Host,
 }
 
 impl About {
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::Order,
         Self::Delay,
         Self::Poll,
@@ -49,6 +51,7 @@ impl About {
         Self::Disk,
         Self::Draw,
         Self::Start,
+        Self::Host,
     ];
 }
 

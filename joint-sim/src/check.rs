@@ -1,6 +1,7 @@
 //! A program, run with many seeds until it fails.
 
 mod canary;
+mod fingerprint;
 mod found;
 mod night;
 mod parallel;
@@ -9,9 +10,17 @@ mod search;
 mod shrink;
 mod swarm;
 
-use std::{env, fmt, path::PathBuf, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    env, fmt,
+    path::PathBuf,
+    str::FromStr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use self::{
+    fingerprint::Fingerprint,
     night::{Night, Time},
     plan::Plan,
     search::Round,
@@ -19,7 +28,9 @@ use self::{
 use super::{
     attempt::Attempt,
     chance::Decision,
+    failure::{Failure, Kind},
     faults::Faults,
+    reached::Counts,
     settings::{Builder, Panics},
     verdict::Verdict,
     world::quiet,
@@ -55,7 +66,7 @@ const MOST_TIME: Duration = Duration::from_secs(24 * 3600);
 /// });
 /// ```
 #[track_caller]
-pub fn check<F: Future<Output: Verdict>>(program: impl Fn() -> F) {
+pub fn check<F: IntoFuture<Output: Verdict>>(program: impl Fn() -> F) {
     Check::new().run(program);
 }
 
@@ -130,6 +141,8 @@ pub struct Check {
     real_time: Option<Duration>,
     corpus: Option<PathBuf>,
     swarm: bool,
+    wants: Vec<String>,
+    reached: Arc<Mutex<Counts>>,
     night: Option<Arc<Night>>,
 }
 
@@ -161,6 +174,8 @@ impl Check {
             real_time: None,
             corpus: None,
             swarm: true,
+            wants: Vec::new(),
+            reached: Arc::default(),
             night: None,
         }
     }
@@ -183,8 +198,9 @@ impl Check {
         self
     }
 
-    /// Sets how often a run is made twice, to see whether the seed decides everything: once in this
-    /// number of runs. Otherwise it is once in 25. 0 switches it off.
+    /// Sets how often a run is made twice, to see whether the seed decides everything: the first
+    /// four
+    /// runs, and then once in this number of runs. Otherwise it is once in 25. 0 switches it off.
     ///
     /// # Example
     /// ```
@@ -295,7 +311,31 @@ impl Check {
         self
     }
 
+    /// Demands that some run reaches this, or else the check fails: one of [`Reached`], or a name
+    /// of
+    /// [`reached`](super::reached). It can be called several times.
+    ///
+    /// A test that finds nothing shows nothing if no run did what the test is about.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Check, Reached};
+    ///
+    /// // There is no host that may crash.
+    /// let found = Check::new().wants(Reached::Crash).find(|| async {}).unwrap_err();
+    /// assert!(found.to_string().contains("no run has reached: a crash"));
+    /// ```
+    ///
+    /// [`Reached`]: super::Reached
+    pub fn wants(mut self, what: impl ToString) -> Self {
+        self.wants.push(what.to_string());
+        self
+    }
+
     /// Makes the one run that a report has named, with this value of `JOINT_SIM_REPLAY`.
+    ///
+    /// The value ends with digests of the run that failed. If the run is another one and does not
+    /// fail, the check fails nevertheless, and says from which step on it differs.
     ///
     /// # Panics
     /// The check panics if no report has such a value.
@@ -310,9 +350,10 @@ impl Check {
     /// If it fails, with the report as the message. Also if it is called inside a simulation, or if
     /// an environment variable has a value that cannot be read.
     #[track_caller]
-    pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F) {
-        if let Err(found) = self.find(program) {
-            panic!("{found}");
+    pub fn run<F: IntoFuture<Output: Verdict>>(&self, program: impl Fn() -> F) {
+        match self.find(program) {
+            Ok(checked) => std::eprint!("{checked}"),
+            Err(found) => panic!("{found}"),
         }
     }
 
@@ -324,7 +365,7 @@ impl Check {
     /// # Panics
     /// If it is called inside a simulation, or if an environment variable has a value that cannot
     /// be read.
-    pub fn find<F: Future<Output: Verdict>>(
+    pub fn find<F: IntoFuture<Output: Verdict>>(
         &self,
         program: impl Fn() -> F,
     ) -> Result<Checked, Box<Found>> {
@@ -352,6 +393,7 @@ impl Check {
             check.night = Some(Arc::new(Night::new(time, check.seeds, corpus)));
             check.seeds = u64::MAX;
         }
+        check.reached = Arc::default();
         check
     }
 
@@ -359,7 +401,14 @@ impl Check {
     fn start(&self, run: Run<'_>, round: Round<'_>) -> Result<Checked, Box<Found>> {
         let _quiet = quiet(true);
         match &self.replay {
-            Some(replay) => self.repeat(&parsed("JOINT_SIM_REPLAY", replay), run),
+            Some(replay) => {
+                let (plan, fingerprint) = match replay.split_once('@') {
+                    Some((plan, own)) => (plan, Some(parsed("JOINT_SIM_REPLAY", own))),
+                    None => (replay.as_str(), None),
+                };
+                let plan = parsed("JOINT_SIM_REPLAY", plan);
+                self.repeat(&plan, fingerprint.as_ref(), run)
+            }
             None => {
                 let searched = self.search(run, round);
                 if let Some(night) = &self.night {
@@ -370,13 +419,32 @@ impl Check {
         }
     }
 
-    fn repeat(&self, plan: &Plan, run: Run<'_>) -> Result<Checked, Box<Found>> {
+    /// Makes a run again, which must be the one that had this fingerprint.
+    fn repeat(
+        &self,
+        plan: &Plan,
+        fingerprint: Option<&Fingerprint>,
+        run: Run<'_>,
+    ) -> Result<Checked, Box<Found>> {
         let attempt = self.shown(plan, run);
-        match attempt.ended {
-            Ok(()) => Ok(Checked { runs: 1 }),
-            Err(failure) => {
+        let trace = attempt.kept.trace;
+        let differs = fingerprint.and_then(|own| own.difference(&trace));
+        match (attempt.ended, differs) {
+            (Ok(()), Some(differs)) => {
+                let kind = Kind::Differs(format!("no failure, but {differs}"));
+                let failure = Failure::new(plan.seed(), kind, attempt.steps, 0, [].into());
                 let found = Found::new(plan.clone(), 1, failure);
-                Err(Box::new(found.with_trace(attempt.kept.trace)))
+                Err(Box::new(found.with_trace(trace)))
+            }
+            (Ok(()), None) => Ok(Checked {
+                runs: 1,
+                reached: named(attempt.kept.reached),
+            }),
+            (Err(failure), differs) => {
+                let mut found = Found::new(plan.clone(), 1, failure);
+                found.is_run_of(&trace, attempt.steps);
+                found.note(&differs.unwrap_or_default());
+                Err(Box::new(found.with_trace(trace)))
             }
         }
     }
@@ -411,6 +479,7 @@ impl Check {
                 return found;
             }
         }
+        found.is_run_of(&again.kept.trace, again.steps);
         let mut limited = self.settings.clone();
         let is_at_limit = found.failure().is_at_limit();
         if !is_at_limit {
@@ -438,7 +507,10 @@ impl Check {
         let plan = whole.list(&shrunk);
         let last = self.shown(&plan, run);
         match last.ended {
-            Err(failure) => found.shrunk_to(plan, &again.kept.decisions, runs, failure),
+            Err(failure) => {
+                let fingerprint = Fingerprint::of(&last.kept.trace, last.steps);
+                found.shrunk_to(plan, fingerprint, &again.kept.decisions, runs, failure);
+            }
             // The last run of the shrinking failed, so the program does not depend on its seed
             // alone.
             Ok(()) => found.does_not_repeat(None),
@@ -469,9 +541,31 @@ fn file_name() -> String {
 }
 
 /// The report of a check that found nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// `Display` shows what the runs have reached, one a line. [`Check::run`] writes it to the standard
+/// error.
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checked {
     /// The number of seeds that were run.
     pub runs: u64,
+    /// How often all runs together have come to something: what [`Reached`](super::Reached) has, by
+    /// its text, and the names of [`reached`](super::reached).
+    pub reached: BTreeMap<String, u64>,
+}
+
+impl fmt::Display for Checked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.reached.is_empty() {
+            writeln!(f, "{} runs reached", self.runs)?;
+        }
+        let mut all = self.reached.iter();
+        all.try_for_each(|(what, times)| writeln!(f, "  {what}: {times} times"))
+    }
+}
+
+fn named(counts: Counts) -> BTreeMap<String, u64> {
+    let all = counts.into_iter();
+    all.map(|(name, times)| (name.into_owned(), times))
+        .collect()
 }

@@ -25,7 +25,8 @@ pub(super) struct Left {
     pub(super) unfinished: Vec<Unfinished>,
     /// The workers that can run nothing, because they are in a poll that blocks.
     pub(super) blocked: Vec<String>,
-    pub(super) paused: Vec<Arc<str>>,
+    /// What keeps hosts from going on, or from each other.
+    pub(super) troubles: Vec<String>,
     pub(super) snoozing: Vec<Snoozing>,
     /// The panics of tasks that nobody had looked at.
     pub(super) unseen: Vec<Panicked>,
@@ -41,9 +42,7 @@ impl Left {
             write!(f, "the tasks that have not ended:\n{tasks}")?;
         }
         f.write_str(&lines(&self.blocked))?;
-        for host in &self.paused {
-            writeln!(f, "  the host `{host}` is paused")?;
-        }
+        f.write_str(&lines(&self.troubles))?;
         if is_deadlock {
             f.write_str(OUTSIDE)?;
         }
@@ -105,8 +104,10 @@ pub(super) enum Kind {
     Panicked(Panicked),
     /// The main future ended well, but a task had not ended.
     Unfinished,
-    /// Two runs with the same decisions differ. The text says how.
+    /// Two runs that should be the same differ. The text says how.
     Differs(String),
+    /// No run of a check has reached these.
+    NeverReached(Vec<String>),
     /// The main future ended well, but a future snoozed.
     Snoozing,
     /// This worker of an executor outside has woken a task.
@@ -211,6 +212,10 @@ impl Failure {
         matches!(*self.kind, Kind::Steps(_) | Kind::Time(_))
     }
 
+    pub(super) fn is_of_no_run(&self) -> bool {
+        matches!(*self.kind, Kind::NeverReached(_))
+    }
+
     pub(super) fn is_stuck(&self) -> bool {
         matches!(*self.kind, Kind::Stuck { .. })
     }
@@ -272,6 +277,9 @@ pub(super) const ONLY_OWN_WAITS: &str = "a simulation sees only joint's waits: u
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { seed, steps, .. } = self;
+        if let Kind::NeverReached(what) = &*self.kind {
+            return writeln!(f, "no run has reached: {}", what.join(", "));
+        }
         write!(
             f,
             "the simulation with seed {seed} failed in step {steps}, at {:?}: ",
@@ -312,6 +320,7 @@ impl fmt::Display for Failure {
             Kind::Panicked(panicked) => writeln!(f, "{panicked}")?,
             Kind::Unfinished => f.write_str("the main future ended before its tasks did\n")?,
             Kind::Differs(text) => f.write_str(text)?,
+            Kind::NeverReached(_) => {}
             Kind::Snoozing => f.write_str("the main future ended, and futures snoozed\n")?,
             Kind::WokenOutside(waker) => writeln!(
                 f,

@@ -6,6 +6,9 @@
 //! [`may_panic`](super::may_panic), and tasks whose names are given to [`Faults::cancel_tasks`].
 //! These two also poll with another waker first. It would cost each poll of every executor a branch
 //! to do so for whole tasks, because a task makes its waker itself.
+//!
+//! Clocks, links and datagrams of hosts are not reliable outside of a simulation either, so those
+//! faults hit every host. A host is killed only if it [may crash](super::Host::may_crash).
 
 use core::time::Duration;
 
@@ -63,8 +66,9 @@ impl Faults {
     /// All faults, each with a probability that finds mistakes and lets a program make progress.
     ///
     /// A correct program stays correct under all of them: see each of the methods. Late timers,
-    /// extra yields and [`fault`] sites have a probability of 25%. The other faults have 10%,
-    /// panics and pauses 2%, and errors of disks and sockets 1%.
+    /// extra yields and [`fault`] sites have a probability of 25%, and those of clocks 100%. The
+    /// other faults have 10%, cuts and kills 5%, panics and pauses 2%, and errors of disks and
+    /// sockets 1%.
     ///
     /// [`fault`]: super::fault
     ///
@@ -378,6 +382,79 @@ impl Faults {
         self.with(Fault::Pause, probability)
     }
 
+    /// The clocks of a host are wrong from its first start on, as by
+    /// [`Host::clock`](super::Host::clock): by up to a minute, and by a drift of up to 1,000 parts
+    /// per million. They are set again up to three times in a run, after any poll, as a daemon for
+    /// the time of day does. The host of the main future has the right time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::time::wall;
+    /// use joint_sim::{Builder, Faults, Host, HostEnd};
+    ///
+    /// let is_right = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         let start = wall();
+    ///         let host = Host::new("a");
+    ///         host.run(move || async move { assert_eq!(wall(), start) });
+    ///         host.ended().await == HostEnd::Returned
+    ///     });
+    ///     run.unwrap().output
+    /// };
+    /// assert!(is_right(Faults::none()) && !is_right(Faults::none().clocks(1.0)));
+    /// ```
+    pub const fn clocks(self, probability: f64) -> Self {
+        self.with(Fault::Clock, probability)
+    }
+
+    /// A datagram between two hosts is lost, or is late by up to the
+    /// [longest delay](Faults::longest_delay). A part of a stream is lost likewise, and sent again.
+    /// A [`Link`](super::net::Link) that loses more keeps its own probability.
+    pub const fn loss(self, probability: f64) -> Self {
+        self.with(Fault::Loss, probability)
+    }
+
+    /// A datagram between two hosts arrives a second time, up to the
+    /// [longest delay](Faults::longest_delay) later.
+    pub const fn duplication(self, probability: f64) -> Self {
+        self.with(Fault::Duplicate, probability)
+    }
+
+    /// When something is sent from one host to another, the links between the two are cut, or that
+    /// in one direction, or all links of one of them. They heal after up to 30 seconds, of which
+    /// all
+    /// orders of magnitude are equally likely. This happens up to 16 times in a run.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use joint_executor::{io::UdpSocket, time::{sleep, timeout}};
+    /// use joint_sim::{Builder, Faults, Host};
+    ///
+    /// let arrives = |faults| Builder::new(1).faults(faults).run(async {
+    ///     let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"hello", "main:1").await.unwrap();
+    ///         sleep(Duration::MAX).await;
+    ///     });
+    ///     timeout(Duration::from_secs(1), socket.recv(&mut [0; 5])).await.is_ok()
+    /// });
+    /// assert!(arrives(Faults::none()).unwrap().output);
+    /// assert!(!arrives(Faults::none().loss(1.0)).unwrap().output);
+    /// ```
+    pub const fn cuts(self, probability: f64) -> Self {
+        self.with(Fault::Cut, probability)
+    }
+
+    /// After a poll of it, a host is killed that [may crash](super::Host::may_crash): its program,
+    /// or the power of the machine. It starts again after up to 10 seconds, of which all orders of
+    /// magnitude are equally likely. This happens up to 8 times in a run.
+    pub const fn kills(self, probability: f64) -> Self {
+        self.with(Fault::Kill, probability)
+    }
+
     /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this, and so
     /// are pauses. All orders of magnitude are equally likely, those of pauses from a 256th of this
     /// on. Otherwise it is 134 ms, and 137 s in [`all`](Faults::all).
@@ -436,6 +513,11 @@ pub(super) enum Fault {
     BusyPort,
     ReusedPort,
     SocketError,
+    Clock,
+    Loss,
+    Duplicate,
+    Cut,
+    Kill,
     /// The power is cut, which the program has asked for.
     LostWrites,
 }
@@ -458,6 +540,11 @@ pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
     ('u', 0.1),
     ('v', 0.1),
     ('n', 0.01),
+    ('k', 1.0),
+    ('l', 0.1),
+    ('m', 0.1),
+    ('q', 0.05),
+    ('z', 0.05),
 ];
 
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

@@ -77,8 +77,10 @@ use std::{
 use super::{
     chance::About,
     disk::{self, Disk, Inode},
+    disk_event::{DiskEvent, Op, digest_of},
     faults::Fault,
-    machine::Place,
+    machine::{Machine, Place},
+    record::What,
     world::{self, World},
 };
 use joint_executor::time::sleep;
@@ -114,18 +116,19 @@ pub struct File {
 struct Access {
     place: Place,
     run: u64,
+    path: Arc<Path>,
 }
 
 impl File {
     /// Creates a file, or empties the one that has this name.
     pub async fn create(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = plain(path);
-        Self::find(move |disk| match disk.find(&path) {
+        Self::find(&path, Op::Create, |disk| match disk.find(&path) {
             Some(inode) => {
                 inode.content().set_len(0)?;
                 Ok(inode)
             }
-            None => Ok(disk.create(path)),
+            None => Ok(disk.create(path.clone())),
         })
         .await
     }
@@ -133,12 +136,16 @@ impl File {
     /// Opens a file, for reading and writing.
     pub async fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = plain(path);
-        Self::find(move |disk| found(disk, &path)).await
+        Self::find(&path, Op::Open, |disk| found(disk, &path)).await
     }
 
-    async fn find(f: impl FnOnce(&mut Disk) -> io::Result<Arc<Inode>>) -> io::Result<Self> {
-        let access = Access::here()?;
-        let inode = access.attempt(SHORT, |_, disk| f(disk)).await?;
+    async fn find(
+        path: &Path,
+        op: Op,
+        f: impl FnOnce(&mut Disk) -> io::Result<Arc<Inode>>,
+    ) -> io::Result<Self> {
+        let access = Access::here(path)?;
+        let inode = access.attempt(op, SHORT, |_, disk| f(disk)).await?;
         Ok(Self { inode, access })
     }
 
@@ -153,7 +160,8 @@ impl File {
             content.read(offset, &mut buffer[..count]);
             Ok(count)
         };
-        self.access.attempt(SHORT, read).await
+        let op = Op::Read(offset);
+        self.access.counted(op, SHORT, read).await
     }
 
     /// Writes bytes at an offset. Returns how many were written, which may be fewer.
@@ -174,7 +182,8 @@ impl File {
                 room => content.write(offset, &bytes[..world.part(About::Disk, room)]),
             }
         };
-        self.access.attempt(SHORT, write).await
+        let op = Op::Write(offset, digest_of(bytes));
+        self.access.counted(op, SHORT, write).await
     }
 
     /// Writes all bytes at an offset. If it fails, some of them may have been written.
@@ -190,7 +199,7 @@ impl File {
     /// Returns the length in bytes.
     pub async fn len(&self) -> io::Result<u64> {
         let length = |_: &World, _: &mut Disk| Ok(self.inode.content().length());
-        self.access.attempt(SHORT, length).await
+        self.access.attempt(Op::Length, SHORT, length).await
     }
 
     /// Returns whether it has no bytes.
@@ -201,7 +210,8 @@ impl File {
     /// Cuts the file off, or lengthens it by bytes that are 0.
     pub async fn set_len(&self, length: u64) -> io::Result<()> {
         let set = |_: &World, _: &mut Disk| self.inode.content().set_len(length);
-        self.access.attempt(SHORT, set).await
+        let op = Op::SetLength(length);
+        self.access.attempt(op, SHORT, set).await
     }
 
     /// Writes to the disk what the file has, so that it survives a power cut. Its name needs
@@ -219,7 +229,7 @@ impl File {
             }
             if fails { Err(fault()) } else { Ok(()) }
         };
-        self.access.operate(LONG, sync).await
+        self.access.operate(Op::Sync, |()| 0, LONG, sync).await
     }
 }
 
@@ -250,7 +260,8 @@ pub async fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
 /// Gives a file another name, in place of a file that has this name.
 pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
     let (from, to) = (plain(from), plain(to));
-    change(|disk| {
+    let op = Op::Rename(to.clone());
+    change(&from.clone(), op, |disk| {
         let inode = found(disk, &from)?;
         if from != to {
             disk.change(Vec::from([(from, None), (to, Some(inode))]));
@@ -263,7 +274,7 @@ pub async fn rename(from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<
 /// Removes a file. Whoever has it open keeps it.
 pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
     let path = plain(path);
-    change(|disk| {
+    change(&path.clone(), Op::Remove, |disk| {
         found(disk, &path)?;
         disk.change(Vec::from([(path, None)]));
         Ok(())
@@ -274,7 +285,8 @@ pub async fn remove_file(path: impl AsRef<Path>) -> io::Result<()> {
 /// Returns the paths of the files in a folder, in their order. The folder of a path of one part is
 /// the empty path.
 pub async fn read_dir(path: impl AsRef<Path>) -> io::Result<Vec<PathBuf>> {
-    change(|disk| Ok(disk.list(&plain(path)))).await
+    let path = plain(path);
+    change(&path, Op::List, |disk| Ok(disk.list(&path))).await
 }
 
 /// Writes to the disk which files a folder has, as a sync of the opened folder does.
@@ -286,12 +298,17 @@ pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
         disk.sync(&plain(&path));
         Ok(())
     };
-    Access::here()?.attempt(LONG, sync).await
+    let access = Access::here(path.as_ref())?;
+    access.attempt(Op::SyncFolder, LONG, sync).await
 }
 
-async fn change<R>(f: impl FnOnce(&mut Disk) -> io::Result<R>) -> io::Result<R> {
-    let access = Access::here()?;
-    access.attempt(SHORT, |_, disk| f(disk)).await
+async fn change<R>(
+    path: &Path,
+    op: Op,
+    f: impl FnOnce(&mut Disk) -> io::Result<R>,
+) -> io::Result<R> {
+    let access = Access::here(path)?;
+    access.attempt(op, SHORT, |_, disk| f(disk)).await
 }
 
 /// Returns a path without the parts `.` of it.
@@ -310,16 +327,17 @@ fn fault() -> io::Error {
 }
 
 impl Access {
-    /// Returns the host of the calling code.
-    fn here() -> io::Result<Self> {
+    /// Returns the host of the calling code, for a file or a folder of its disk.
+    fn here(path: &Path) -> io::Result<Self> {
         let here = |world: &World| Self {
             place: world.place(),
             run: world.number(),
+            path: path.into(),
         };
         world::with(|world| world.map(here).ok_or_else(outside))
     }
 
-    fn with<R>(&self, f: impl FnOnce(&World, &mut Disk) -> io::Result<R>) -> io::Result<R> {
+    fn with<R>(&self, f: impl FnOnce(&World, &mut Machine) -> io::Result<R>) -> io::Result<R> {
         world::with_own(self.run, |world| {
             let world = world.ok_or_else(outside)?;
             world.machines(|machines| {
@@ -328,21 +346,33 @@ impl Access {
                     let message = "the host of this file was killed";
                     return Err(io::Error::new(ErrorKind::NotConnected, message));
                 }
-                f(world, &mut machine.disk)
+                f(world, machine)
             })
         })
     }
 
     /// Does an operation, which learns whether it is to fail. It takes a time, and is done at the
-    /// beginning of it or at its end.
+    /// beginning of it or at its end. `count` tells how many bytes it has read or written.
     async fn operate<R>(
         &self,
+        op: Op,
+        count: fn(&R) -> usize,
         longest: usize,
         f: impl FnOnce(&World, &mut Disk, bool) -> io::Result<R>,
     ) -> io::Result<R> {
-        let f = |world: &World, disk: &mut Disk| {
+        let f = |world: &World, machine: &mut Machine| {
             let fails = world.strikes(About::Disk, Fault::DiskError, world.acting());
-            f(world, disk, fails)
+            let done = f(world, &mut machine.disk, fails);
+            let event = DiskEvent {
+                op,
+                path: self.path.clone(),
+                host: machine.name.clone(),
+                bytes: done.as_ref().map_or(0, count),
+                error: done.as_ref().err().map(io::Error::kind),
+            };
+            machine.unsynced.add(&event);
+            world.note(world.acting(), What::Disk(Arc::new(event)));
+            done
         };
         world::let_others_go_on();
         let (nanos, is_early) = self.with(|world, _| {
@@ -362,6 +392,26 @@ impl Access {
 
     async fn attempt<R>(
         &self,
+        op: Op,
+        longest: usize,
+        f: impl FnOnce(&World, &mut Disk) -> io::Result<R>,
+    ) -> io::Result<R> {
+        self.attempt_counted(op, |_| 0, longest, f).await
+    }
+
+    async fn counted(
+        &self,
+        op: Op,
+        longest: usize,
+        f: impl FnOnce(&World, &mut Disk) -> io::Result<usize>,
+    ) -> io::Result<usize> {
+        self.attempt_counted(op, |count| *count, longest, f).await
+    }
+
+    async fn attempt_counted<R>(
+        &self,
+        op: Op,
+        count: fn(&R) -> usize,
         longest: usize,
         f: impl FnOnce(&World, &mut Disk) -> io::Result<R>,
     ) -> io::Result<R> {
@@ -369,7 +419,7 @@ impl Access {
             false => f(world, disk),
             true => Err(fault()),
         };
-        self.operate(longest, attempt).await
+        self.operate(op, count, longest, attempt).await
     }
 }
 

@@ -145,9 +145,11 @@ impl Host {
         F: FnMut() -> M + 'static,
         M: Future<Output = ()> + 'static,
     {
-        let main: Main = Box::new(move || Box::pin(main()));
+        self.run_given(Box::new(move || Box::pin(main())), Location::caller());
+    }
+
+    pub(super) fn run_given(&self, main: Main, given: &'static Location<'static>) {
         let main = Rc::new(RefCell::new(main));
-        let given = Location::caller();
         let before = self.machine(|machine| {
             let is_running = machine.power == Power::Running;
             assert!(!is_running, "the host `{}` runs already", self.name);
@@ -311,6 +313,41 @@ impl Host {
     /// ```
     pub fn clock(&self, offset_ms: i64, drift_ppm: i32) {
         self.with(|world| world.set_clock(self.number, offset_ms, drift_ppm));
+    }
+
+    /// Lets faults kill the host and start it again: see [`Faults::kills`](super::Faults::kills).
+    ///
+    /// # Panics
+    /// If it is the host of the main future.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::time::sleep;
+    /// use joint_sim::{Builder, Faults, Host, HostEnd};
+    /// use std::time::Duration;
+    ///
+    /// let run = Builder::new(1).faults(Faults::none().kills(1.0)).run(async {
+    ///     let host = Host::new("a");
+    ///     host.may_crash();
+    ///     host.run(|| sleep(Duration::from_secs(1)));
+    ///     host.ended().await
+    /// });
+    /// assert_eq!(run.unwrap().output, HostEnd::Killed);
+    /// ```
+    pub fn may_crash(&self) {
+        assert!(self.number != 0, "the main future's host cannot be stopped");
+        self.machine(|machine| machine.may_crash = true);
+    }
+
+    /// Starts the host again some time after its program has ended by an error.
+    pub(super) fn ended_by(&self, error: &str) {
+        self.with(|world| {
+            world.note_text(format!(
+                "the program of `{}` ends by an error: {error}",
+                self.name
+            ));
+            world.restart_later(self.number);
+        });
     }
 
     /// Returns whether the host's program is running.

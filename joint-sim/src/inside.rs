@@ -5,7 +5,7 @@ use core::{
     future::{Future, IntoFuture, poll_fn},
     task::Poll,
 };
-use std::{boxed::Box, panic::resume_unwind, string::String};
+use std::{borrow::Cow, boxed::Box, panic::resume_unwind, string::String};
 
 use super::{
     faults::{FAULT_PANIC, Fate, Fault},
@@ -139,4 +139,22 @@ pub fn may_panic<F: IntoFuture>(future: F) -> impl Future<Output = F::Output> {
         }
         world::poll(future.as_mut(), cx)
     })
+}
+
+/// Counts that a run has come to this place. [`Check::wants`](super::Check::wants) fails a check
+/// none of whose runs has. Outside of a simulation it does nothing.
+///
+/// # Example
+/// ```
+/// use joint_sim::{self as sim, Check};
+///
+/// let checked = Check::new().seeds(100).wants("an even number").find(|| async {
+///     if sim::random() % 2 == 0 {
+///         sim::reached("an even number");
+///     }
+/// });
+/// assert!((1..100).contains(&checked.unwrap().reached["an even number"]));
+/// ```
+pub fn reached(name: impl Into<Cow<'static, str>>) {
+    world::if_inside(|world| world.reach(name.into()));
 }

@@ -42,9 +42,10 @@
 //!
 //! ```text
 //! run 4 of the check failed
-//! to replay it:         JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4
+//! to replay it:        
+//! JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4@6-5a1c09d2-8e41f2a37c
 //!   cargo test -p count both_are_counted -- --exact
-//! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4
+//! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4@6-5a1c09d2-8e41f2a37c
 //!   cargo test -p count both_are_counted -- --exact
 //! all steps:            /tmp/joint-sim-both_are_counted-3-4637.txt
 //! the same in Perfetto: /tmp/joint-sim-both_are_counted-3-4637.json
@@ -63,7 +64,9 @@
 //!
 //! # Replaying
 //! Each of the two commands makes one run: the one that failed, or the shrunk one, in which as many
-//! decisions as possible are the tamest. A replay prints what the program prints, and stops at the
+//! decisions as possible are the tamest. Its last part are digests of what the run did, so a replay
+//! that is another run says from which step on, and does not pass. A replay prints what the program
+//! prints, and stops at the
 //! breakpoints of a debugger. It holds as long as the program does the same: after a change, run
 //! the check again. [`Check`] has all settings and environment variables.
 //!
@@ -122,13 +125,65 @@
 //! | [`short_transfers`](Faults::short_transfers) | a read or write that is taken to do all |
 //! | [`busy_ports`](Faults::busy_ports), [`reused_ports`](Faults::reused_ports) | a port that is taken to be free at once, or an address to be its peer's for ever |
 //! | [`socket_errors`](Faults::socket_errors) | a server that ends, or a client that gives up, when a connection fails once |
+//! | [`clocks`](Faults::clocks) | trust in the clocks of two hosts being alike, or in a wall clock that never goes back |
+//! | [`loss`](Faults::loss), [`duplication`](Faults::duplication), [`cuts`](Faults::cuts) | trust in messages arriving, once, and in their order; what an old connection sends late |
+//! | [`kills`](Faults::kills) | what a crash takes back that was acknowledged: of hosts that [may crash](Host::may_crash) |
 //! | [`sites`](Faults::sites) | untested paths for errors: put [`fault`] where the error may come from |
 //!
 //! # Hosts and a network
 //! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk
 //! through [`net`], whose links delay, lose and reorder messages, and can be cut. A check fails
-//! some calls of sockets. Set the faults of links by [`net::Link`], and let a task of the test kill
-//! hosts and cut links at random times. Here a client asks a server that crashes in between:
+//! some calls of sockets, and its faults set clocks, lose and double datagrams, cut links, and kill
+//! the hosts that [may crash](Host::may_crash). All of it is drawn, shrunk and replayed as the other
+//! decisions. A test may also kill hosts and cut links itself, at the times that it wants.
+//!
+//! ## Testing a service
+//! A [`Service`] names its hosts, its clients, and what must hold at the end. The check does the
+//! rest, and lets the world heal before it judges:
+//!
+//! ```should_panic
+//! use std::{cell::Cell, io, rc::Rc, time::Duration};
+//!
+//! use joint_executor::{io::UdpSocket, time::timeout};
+//! use joint_sim::{self as sim, Service};
+//!
+//! sim::check(|| {
+//!     let count = Rc::new(Cell::new(0));
+//!     let counted = count.clone();
+//!     let server = move || {
+//!         let count = count.clone();
+//!         async move {
+//!             let socket = UdpSocket::bind("0.0.0.0:1").await?;
+//!             loop {
+//!                 let (_, from) = socket.recv_from(&mut [0]).await?;
+//!                 // The mistake: a request that is sent again adds again.
+//!                 count.set(count.get() + 1);
+//!                 socket.send_to(&[0], from).await?;
+//!             }
+//!             #[allow(unreachable_code)]
+//!             Ok::<(), io::Error>(())
+//!         }
+//!     };
+//!     let client = async {
+//!         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+//!         loop {
+//!             socket.send_to(&[0], "counter:1").await.unwrap();
+//!             if timeout(Duration::from_secs(1), socket.recv(&mut [0])).await.is_ok() {
+//!                 break;
+//!             }
+//!         }
+//!     };
+//!     let service = Service::new().host("counter", server).client(client);
+//!     service.invariant(async move { assert_eq!(counted.get(), 1) })
+//! });
+//! ```
+//!
+//! A check that finds nothing says what its runs have [reached](Reached), such as how often a host
+//! crashed between a write and its sync. [`Check::wants`] makes a failure of never reaching it, and
+//! [`reached`] counts places of the program's own.
+//!
+//! ## Hosts by hand
+//! Here a client asks a server that crashes in between:
 //!
 //! ```
 //! use std::{io, time::Duration};
@@ -307,6 +362,7 @@ mod chance;
 mod check;
 mod clock;
 mod disk;
+mod disk_event;
 mod each_run;
 mod failure;
 mod faults;
@@ -316,8 +372,10 @@ mod inside;
 mod machine;
 pub mod net;
 mod panicked;
+mod reached;
 mod record;
 mod scheduler;
+mod service;
 mod settings;
 mod snoozing;
 mod tasks;
@@ -336,10 +394,12 @@ pub use self::{
     failure::Failure,
     faults::Faults,
     host::{Host, current_host},
-    inside::{is_simulated, may_cancel, may_panic, note},
+    inside::{is_simulated, may_cancel, may_panic, note, reached},
     machine::HostEnd,
+    reached::Reached,
     record::Event,
     scheduler::Scheduler,
+    service::Service,
     settings::{Builder, Panics},
     snoozing::Snoozing,
     trace::Trace,

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::disk::Disk;
+use super::{disk::Disk, disk_event::Unsynced};
 use joint::task::JoinHandle;
 use joint_executor::Executor;
 
@@ -60,6 +60,14 @@ pub(super) struct Machine {
     waiting: Waiting,
     pub(super) next_port: u16,
     pub(super) disk: Disk,
+    /// What is not on the disk yet.
+    pub(super) unsynced: Unsynced,
+    /// Whether faults may kill it.
+    pub(super) may_crash: bool,
+    /// Whether it is to be started again.
+    pub(super) is_down: bool,
+    /// The time of its last start or end, in nanoseconds of the clock.
+    pub(super) changed: u64,
 }
 
 impl Machine {
@@ -77,12 +85,17 @@ impl Machine {
             waiting: Waiting::default(),
             next_port: FIRST_PORT,
             disk: Disk::default(),
+            unsynced: Unsynced::default(),
+            may_crash: false,
+            is_down: false,
+            changed: 0,
         }
     }
 
     pub(super) fn begin(&mut self) -> u32 {
         self.start += 1;
         self.power = Power::Running;
+        self.is_down = false;
         self.end = None;
         self.start
     }
@@ -113,6 +126,11 @@ impl Waiting {
         if !self.0.iter().any(|own| own.will_wake(cx.waker())) {
             self.0.push(cx.waker().clone());
         }
+    }
+
+    /// Returns what each task has as the address of its waker.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().map(|waker| waker.data().addr())
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -2,11 +2,15 @@
 
 use std::{fmt, mem, panic::Location, sync::Arc, time::Duration};
 
-use super::{faults::Fault, traffic::Traffic};
+use super::{
+    disk_event::{DiskEvent, mixed},
+    faults::Fault,
+    traffic::Traffic,
+};
 use joint::task::TaskEnd;
 
-/// Who does something: the main future, a task by the order of spawning, a timer, or something
-/// outside of all tasks.
+/// Who does something: the main future, a task by the order of spawning, a timer, the network, or
+/// something outside of all tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Actor(pub(super) u32);
 
@@ -14,10 +18,11 @@ impl Actor {
     pub(super) const MAIN: Self = Self(0);
     pub(super) const TIMER: Self = Self(u32::MAX);
     pub(super) const OUTSIDE: Self = Self(u32::MAX - 1);
+    pub(super) const NETWORK: Self = Self(u32::MAX - 2);
 
     /// Its number, if it is a task or the main future.
     pub(super) fn task(self) -> Option<u32> {
-        (self.0 < Self::OUTSIDE.0).then_some(self.0)
+        (self.0 < Self::NETWORK.0).then_some(self.0)
     }
 }
 
@@ -27,6 +32,7 @@ impl fmt::Display for Actor {
             Self::MAIN => f.write_str("main"),
             Self::TIMER => f.write_str("a timer"),
             Self::OUTSIDE => f.write_str("outside"),
+            Self::NETWORK => f.write_str("the network"),
             Self(number) => write!(f, "task {number}"),
         }
     }
@@ -71,6 +77,10 @@ pub(super) enum What {
     },
     Ended(TaskEnd),
     Fault(Fault),
+    /// A fault that more is told of.
+    Told(Arc<(Fault, String)>),
+    /// Something that was done to a disk.
+    Disk(Arc<DiskEvent>),
     /// The virtual time advanced to the time of this event.
     TimePassed,
     /// It armed a timer for this time, in nanoseconds since the start. This is kept only with all
@@ -89,6 +99,30 @@ pub(super) enum What {
     Drew(Box<(u64, &'static Location<'static>)>),
     /// The program has noted this text. It is not part of the digest.
     Note(Arc<String>),
+}
+
+impl What {
+    /// Returns what the digest has of it, if it has.
+    #[inline(always)]
+    pub(super) fn word(&self) -> Option<u64> {
+        Some(match *self {
+            What::Ran { by } => 1 | u64::from(by.0) << 8,
+            What::Spawned { by } => 3 | u64::from(by.0) << 8,
+            What::TimePassed => 4,
+            What::Ended(TaskEnd::Finished) => 5,
+            What::Ended(TaskEnd::Panicked) => 6,
+            What::Ended(TaskEnd::Cancelled) => 7,
+            What::Fault(fault) => 8 | (fault as u64) << 8,
+            What::Told(ref told) => 8 | (told.0 as u64) << 8,
+            What::Disk(ref event) => 10 | event.word() << 8,
+            What::Woken { .. }
+            | What::Armed { .. }
+            | What::WaitWoken { .. }
+            | What::Drew(_)
+            | What::Note(_) => return None,
+            What::Net(ref traffic) => 9 | traffic.word() << 8,
+        })
+    }
 }
 
 /// One thing that has happened in a run: a task was spawned, was woken, ran, or ended, or the time
@@ -176,23 +210,10 @@ impl Record {
 
     #[inline(always)]
     pub(super) fn add(&mut self, event: Event) {
-        let what = match event.what {
-            What::Ran { by } => 1 | u64::from(by.0) << 8,
-            What::Spawned { by } => 3 | u64::from(by.0) << 8,
-            What::TimePassed => 4,
-            What::Ended(TaskEnd::Finished) => 5,
-            What::Ended(TaskEnd::Panicked) => 6,
-            What::Ended(TaskEnd::Cancelled) => 7,
-            What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Woken { .. }
-            | What::Armed { .. }
-            | What::WaitWoken { .. }
-            | What::Drew(_)
-            | What::Note(_) => unreachable!("they are not part of the digest"),
-            What::Net(ref traffic) => 9 | traffic.word() << 8,
-        };
+        let word = event.what.word();
+        let word = word.expect("an event that is part of the digest");
         self.mix(event.at ^ u64::from(event.actor.0) << 40);
-        self.mix(what);
+        self.mix(word);
         self.add_last(event);
     }
 
@@ -224,9 +245,7 @@ impl Record {
 
     #[inline]
     fn mix(&mut self, word: u64) {
-        self.digest = (self.digest ^ word)
-            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
-            .rotate_left(29);
+        self.digest = mixed(self.digest, word);
     }
 
     pub(super) fn digest(&self) -> u64 {
@@ -265,6 +284,9 @@ impl fmt::Display for Event {
                 let (before, after) = sentence(*fault);
                 write!(f, "{before}{actor}{after}")
             }
+            What::Told(told) => write!(f, "fault: {}", told.1),
+            What::Disk(event) if event.is_power_cut() => write!(f, "{event}"),
+            What::Disk(event) => write!(f, "{actor} {event}"),
             What::TimePassed => f.write_str("time passed"),
             What::Armed { until } => {
                 let until = Duration::from_nanos(*until);
@@ -299,6 +321,11 @@ fn sentence(fault: Fault) -> (&'static str, &'static str) {
         Fault::ReusedPort => ("fault: ", " gets a port that was just given up"),
         Fault::SocketError => ("fault: ", " cannot connect or accept"),
         Fault::LostWrites => ("", " cuts the power, and writes are lost"),
+        Fault::Clock => ("fault: the clocks of the host of ", " are set"),
+        Fault::Loss => ("fault: a message of ", " is lost"),
+        Fault::Duplicate => ("fault: a message of ", " arrives twice"),
+        Fault::Cut => ("fault: a link of the host of ", " is cut"),
+        Fault::Kill => ("fault: the host of ", " crashes"),
     }
 }
 

@@ -24,10 +24,18 @@ pub(super) type End = (usize, u16);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Traffic {
     event: Event,
-    hosts: [u16; 2],
     ports: [u16; 2],
     bytes: u32,
-    names: Arc<[Arc<str>; 2]>,
+    /// A digest of the bytes that were sent.
+    digest: u32,
+    pair: Arc<Pair>,
+}
+
+/// Two hosts, by their numbers and names.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Pair {
+    pub(super) hosts: [usize; 2],
+    pub(super) names: [Arc<str>; 2],
 }
 
 impl Traffic {
@@ -35,36 +43,35 @@ impl Traffic {
         event: Event,
         ends: [End; 2],
         bytes: usize,
-        names: Arc<[Arc<str>; 2]>,
+        digest: u64,
+        pair: Arc<Pair>,
     ) -> Self {
         Self {
             event,
-            hosts: ends.map(|(host, _)| host as u16),
             ports: ends.map(|(_, port)| port),
             bytes: bytes as u32,
-            names,
+            digest: (digest >> 32) as u32,
+            pair,
         }
     }
 
     pub(super) fn kind(&self) -> u64 {
-        let [from, to] = self.hosts.map(u64::from);
+        let [from, to] = self.pair.hosts.map(|host| host as u64);
         self.event as u64 | from << 4 | to << 20
     }
 
-    /// The same and the number of bytes, in 56 bits.
+    /// The same and the bytes, in 56 bits.
     pub(super) fn word(&self) -> u64 {
-        self.kind() | u64::from(self.bytes & 0xf_ffff) << 36
+        (self.kind() | u64::from(self.bytes & 0xf_ffff) << 36) ^ u64::from(self.digest) << 16
     }
 }
 
 impl fmt::Display for Traffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
-            names,
-            ports,
-            bytes,
-            ..
+            pair, ports, bytes, ..
         } = self;
+        let names = &pair.names;
         let [from, to] = [0, 1].map(|end| format!("{}:{}", names[end], ports[end]));
         match self.event {
             Event::Sent => write!(f, "{from} sent {bytes} bytes to {to}"),

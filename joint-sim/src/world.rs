@@ -11,6 +11,7 @@
 mod acting;
 mod agenda;
 mod baton;
+mod chaos;
 mod deadlock;
 mod ending;
 mod entered;
@@ -245,6 +246,11 @@ impl World {
     /// Returns the virtual time, in nanoseconds of the clock.
     pub(super) fn now(&self) -> u64 {
         self.time.now.get()
+    }
+
+    /// Returns a time of the clock as one since the start.
+    pub(super) fn since_start(&self, time: u64) -> u64 {
+        self.time.since_start(time)
     }
 
     pub(super) fn chance(&self) -> RefMut<'_, Chance> {

@@ -62,7 +62,8 @@ const BUILDINGS: [Building; 3] = [
         package: "sim",
         below: &[
             &["chance", "clock", "faults", "verdict"],
-            &["disk"],
+            &["disk", "reached"],
+            &["disk_event"],
             &["machine"],
             &["traffic"],
             &["record"],

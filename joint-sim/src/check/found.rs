@@ -18,6 +18,7 @@ use super::{
         trace::Trace,
     },
     file_name,
+    fingerprint::Fingerprint,
     plan::Plan,
 };
 
@@ -43,6 +44,7 @@ use super::{
 pub struct Found {
     failure: Failure,
     plan: Plan,
+    fingerprint: Option<Fingerprint>,
     run: u64,
     shrunk: Option<Shrunk>,
     /// Why the failure is not shrunk or has no files.
@@ -51,12 +53,15 @@ pub struct Found {
     tasks: Vec<String>,
     /// The lines of the report about the numbers that the program has drawn.
     drawn: String,
+    /// The lines about faults of hosts, links and disks, of which the last steps may not tell.
+    faults: String,
     /// The files with all steps: the list, and the one for Perfetto.
     files: Vec<PathBuf>,
 }
 
 struct Shrunk {
     plan: Plan,
+    fingerprint: Fingerprint,
     /// The number of decisions before that are not the tamest.
     before: usize,
     runs: u32,
@@ -67,17 +72,28 @@ impl Found {
         Self {
             failure,
             plan,
+            fingerprint: None,
             run,
             shrunk: None,
             note: String::new(),
             tasks: Vec::new(),
             drawn: String::new(),
+            faults: String::new(),
             files: Vec::new(),
         }
     }
 
     pub(super) fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Sets what the run has done, which took so many steps.
+    pub(super) fn is_run_of(&mut self, trace: &Trace, steps: u64) {
+        self.fingerprint = Some(Fingerprint::of(trace, steps));
+    }
+
+    pub(super) fn note(&mut self, note: &str) {
+        self.note += note;
     }
 
     pub(super) fn does_not_repeat(&mut self, difference: Option<String>) {
@@ -88,6 +104,7 @@ impl Found {
     pub(super) fn shrunk_to(
         &mut self,
         plan: Plan,
+        fingerprint: Fingerprint,
         before: &[Decision],
         runs: u32,
         failure: Failure,
@@ -95,6 +112,7 @@ impl Found {
         self.shrunk = Some(Shrunk {
             before: before.iter().filter(|one| one.is_wild()).count(),
             plan,
+            fingerprint,
             runs,
         });
         self.failure = failure;
@@ -108,6 +126,8 @@ impl Found {
         self.tasks = tasks.map(|actor| trace.shown(actor)).collect();
         let drew = |event: &&Event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0);
         self.drawn = lines(trace.events.iter().filter(drew).take(MOST_DRAWN));
+        let told = |event: &&Event| matches!(event.what, What::Told(_));
+        self.faults = lines(trace.events.iter().filter(told).take(MOST_DRAWN));
         match self.write(trace) {
             Ok(files) => self.files = files.into(),
             Err(error) => self.note += &format!("the steps could not be written: {error}\n"),
@@ -120,14 +140,31 @@ impl Found {
         // The process is named too, because two checkouts may run the same test at once.
         let (seed, process) = (self.plan.seed(), std::process::id());
         let folder = folder();
-        let path = |ending| folder.join(format!("joint-sim-{name}-{seed}-{process}.{ending}"));
-        let files = ["txt", "json"].map(path);
         fs::create_dir_all(&folder)?;
+        // A test may make several checks.
+        let mut list = None;
+        let files = (1..).find_map(|number| {
+            let number = if number == 1 {
+                String::new()
+            } else {
+                format!("-{number}")
+            };
+            let own = format!("joint-sim-{name}-{seed}-{process}{number}");
+            let files = ["txt", "json"].map(|ending| folder.join(format!("{own}.{ending}")));
+            match File::create_new(&files[0]) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
+                opened => {
+                    list = Some(opened);
+                    Some(files)
+                }
+            }
+        });
+        let (files, list) = files.zip(list).expect("some number is free");
         let tasks = (1..).take(trace.names.len().saturating_sub(1));
         let tasks = lines(tasks.map(|number| trace.shown(Actor(number))));
         let first = trace.events.len().saturating_sub(MOST_EVENTS);
         trace.events.drain(..first);
-        let mut file = BufWriter::new(File::create(&files[0])?);
+        let mut file = BufWriter::new(list?);
         write!(file, "{self}\nthe tasks:\n{tasks}\n")?;
         write!(file, "all steps, at most the last 20,000 events:\n{trace}")?;
         file.flush()?;
@@ -150,12 +187,20 @@ impl Found {
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the run in which the program failed
     /// first.
     pub fn replay(&self) -> String {
-        self.plan.to_string()
+        match &self.fingerprint {
+            Some(fingerprint) => format!("{}@{fingerprint}", self.plan),
+            None => self.plan.to_string(),
+        }
     }
 
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
     pub fn shrunk_replay(&self) -> Option<String> {
-        self.shrunk.as_ref().map(|shrunk| shrunk.plan.to_string())
+        let shrunk = self.shrunk.as_ref();
+        shrunk.map(
+            |Shrunk {
+                 plan, fingerprint, ..
+             }| format!("{plan}@{fingerprint}"),
+        )
     }
 
     /// Returns how many decisions of the shrunk run are not the tamest. Numbers that the
@@ -197,12 +242,22 @@ fn folder() -> PathBuf {
 
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.failure.is_of_no_run() {
+            return write!(f, "{}", self.failure);
+        }
         writeln!(f, "run {} of the check failed", self.run)?;
-        writeln!(f, "to replay it:         {}", self.plan.command())?;
+        writeln!(
+            f,
+            "to replay it:         {}",
+            Plan::command_of(&self.replay())
+        )?;
         if let Some(shrunk) = &self.shrunk {
-            let Shrunk { plan, before, runs } = shrunk;
+            let Shrunk {
+                plan, before, runs, ..
+            } = shrunk;
             let after = plan.wild();
-            writeln!(f, "to replay it, shrunk: {}", plan.command())?;
+            let replay = self.shrunk_replay().unwrap_or_default();
+            writeln!(f, "to replay it, shrunk: {}", Plan::command_of(&replay))?;
             writeln!(
                 f,
                 "of {before} decisions that are not the tamest, {after} are left after {runs} runs"
@@ -219,6 +274,10 @@ impl fmt::Display for Found {
                 f,
                 "drawn, and not 0 (at most the first {MOST_DRAWN}):\n{drawn}"
             )?;
+        }
+        if !self.faults.is_empty() {
+            let Self { faults, .. } = self;
+            write!(f, "the faults (at most the first {MOST_DRAWN}):\n{faults}")?;
         }
         if !self.tasks.is_empty() {
             write!(f, "the tasks of these steps:\n{}", lines(&self.tasks))?;

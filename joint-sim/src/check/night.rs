@@ -134,7 +134,11 @@ impl Night {
             known.kept.push((plan.clone(), run.decisions.clone()));
             if !known.texts.contains(&plan.to_string()) {
                 // A corpus that cannot be written is no reason to end the night.
-                let _ = known.file.as_mut().map(|file| writeln!(file, "{plan}"));
+                let line = format!("{plan}\n");
+                let _ = known
+                    .file
+                    .as_mut()
+                    .map(|file| file.write_all(line.as_bytes()));
             }
         }
     }
@@ -147,12 +151,19 @@ fn open(path: &Path, plans: &mut VecDeque<Plan>) -> io::Result<File> {
         read => read?,
     };
     for line in text.lines() {
-        let plan = line.parse().map_err(|error: String| {
-            io::Error::new(ErrorKind::InvalidData, format!("{line}: {error}"))
-        })?;
-        plans.push_back(plan);
+        match line.parse() {
+            Ok(plan) => plans.push_back(plan),
+            Err(error) => {
+                std::eprintln!("{}: the line {line:?} is skipped: {error}", path.display())
+            }
+        }
     }
-    OpenOptions::new().create(true).append(true).open(path)
+    let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+    if !text.is_empty() && !text.ends_with('\n') {
+        // The last line was cut.
+        file.write_all(b"\n")?;
+    }
+    Ok(file)
 }
 
 fn hash(of: impl Hash) -> u64 {
@@ -177,6 +188,7 @@ fn edges(run: &Kept) -> BTreeSet<u64> {
             }
             What::WaitWoken { by, place: at } => hash((before, at, place(by))),
             What::Fault(fault) => hash((before, fault as u64)),
+            What::Told(ref told) => hash((before, told.0 as u64)),
             What::Ended(how) => hash((before, mem::discriminant(&how))),
             What::Net(ref event) => {
                 let before = mem::replace(&mut traffic, event.kind());

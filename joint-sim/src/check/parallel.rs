@@ -54,9 +54,10 @@ impl ParallelCheck {
     /// # Panics
     /// As [`Check::run`]. The panic of another thread than the calling one is passed on.
     #[track_caller]
-    pub fn run<F: Future<Output: Verdict>>(&self, program: impl Fn() -> F + Sync) {
-        if let Err(found) = self.find(program) {
-            panic!("{found}");
+    pub fn run<F: IntoFuture<Output: Verdict>>(&self, program: impl Fn() -> F + Sync) {
+        match self.find(program) {
+            Ok(checked) => std::eprint!("{checked}"),
+            Err(found) => panic!("{found}"),
         }
     }
 
@@ -67,7 +68,7 @@ impl ParallelCheck {
     ///
     /// # Panics
     /// As [`Check::find`].
-    pub fn find<F: Future<Output: Verdict>>(
+    pub fn find<F: IntoFuture<Output: Verdict>>(
         &self,
         program: impl Fn() -> F + Sync,
     ) -> Result<Checked, Box<Found>> {

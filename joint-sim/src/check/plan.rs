@@ -24,6 +24,7 @@ const LETTERS: [(About, char); About::ALL.len()] = [
     (About::Disk, 'f'),
     (About::Draw, 'r'),
     (About::Start, 't'),
+    (About::Host, 'h'),
 ];
 
 /// An upper bound of the number of decisions of one kind in a run.
@@ -130,12 +131,17 @@ impl Plan {
     }
 
     pub(super) fn command(&self) -> String {
+        Self::command_of(&self.to_string())
+    }
+
+    /// Returns the command for a replay with this text.
+    pub(super) fn command_of(replay: &str) -> String {
         match test_name() {
             Some(test) => format!(
-                "JOINT_SIM_REPLAY={self} cargo test{} {test} -- --exact",
+                "JOINT_SIM_REPLAY={replay} cargo test{} {test} -- --exact",
                 target()
             ),
-            None => format!("JOINT_SIM_REPLAY={self}, in the environment of the same program"),
+            None => format!("JOINT_SIM_REPLAY={replay}, in the environment of the same program"),
         }
     }
 

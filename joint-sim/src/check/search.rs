@@ -6,20 +6,21 @@
 
 use std::{
     collections::BTreeSet,
-    eprintln,
+    eprintln, mem,
     ops::Range,
     panic::resume_unwind,
-    sync::{Mutex, PoisonError},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread,
 };
 
 use super::{
     super::{
         failure::{Failure, Kind},
+        reached::Counts,
         trace::Trace,
         world::quiet,
     },
-    Check, Checked, Found, Run, canary,
+    Check, Checked, Found, Run, canary, named,
     night::Night,
     plan::Plan,
     test_name,
@@ -30,6 +31,9 @@ type Bad = (Found, Option<Trace>);
 
 /// The steps of the longest of some runs, or the first that is to be reported.
 pub(super) type Made = Result<u64, Box<Bad>>;
+
+/// The number of runs at the beginning that are all made twice.
+const EARLY: u64 = 4;
 
 const LONGEST_ROUND: u64 = 1 << 10;
 
@@ -57,9 +61,22 @@ impl Check {
             }
             next = end;
         }
+        let reached = mem::take(&mut *self.reached());
+        let is_missing = |what: &&String| !reached.contains_key(what.as_str());
+        let missing: Vec<_> = self.wants.iter().filter(is_missing).cloned().collect();
+        if !missing.is_empty() {
+            let failure = Failure::new(self.first, Kind::NeverReached(missing), 0, 0, [].into());
+            let plan = Plan::nth(0, self.first, usual);
+            return Err(Box::new(Found::new(plan, next, failure)));
+        }
         Ok(Checked {
             runs: night.map_or(self.seeds, Night::runs),
+            reached: named(reached),
         })
+    }
+
+    fn reached(&self) -> MutexGuard<'_, Counts> {
+        self.reached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Makes one run, or two that must not differ. Returns the number of its steps.
@@ -68,7 +85,9 @@ impl Check {
         if self.swarm {
             plan = plan.swarming();
         }
-        let is_canary = self.canary != 0 && number % self.canary == 0;
+        // What does not depend on the seed alone is often seen at once.
+        let is_early = number < EARLY.min(self.canary);
+        let is_canary = self.canary != 0 && (is_early || number % self.canary == 0);
         if let Some(night) = &self.night {
             match night.plan(plan) {
                 Some(own) => plan = own,
@@ -79,6 +98,12 @@ impl Check {
         let keeping = keeps.then(|| self.keeping());
         let settings = keeping.as_ref().unwrap_or(&self.settings);
         let one = run(&plan, settings);
+        if !one.kept.reached.is_empty() {
+            let mut all = self.reached();
+            for (what, times) in &one.kept.reached {
+                *all.entry(what.clone()).or_default() += times;
+            }
+        }
         if let Some(night) = &self.night {
             night.learn(&plan, &one.kept);
         }

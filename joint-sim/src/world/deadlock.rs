@@ -15,7 +15,11 @@ impl World {
             main: (!self.main.is_over.get()).then(|| self.main_waits()),
             unfinished: self.unfinished(),
             blocked: self.blocked(),
-            paused: self.paused(),
+            troubles: [
+                self.paused(),
+                self.network(|network| network.troubles(self)),
+            ]
+            .concat(),
             snoozing: self.snoozing(),
             unseen: self.unseen_panics(),
         }
@@ -28,6 +32,7 @@ impl World {
         let waits = self.waits.borrow();
         let named = waits.values().filter(|(_, by, _)| *by == Actor::MAIN);
         shown.extend(named.map(|(wait, ..)| format!("{}, at {}", wait.what, wait.place)));
+        shown.extend(self.socket_waits().remove(&Actor::MAIN).unwrap_or_default());
         // They come in the order of their addresses.
         shown.sort();
         let mut text = format!("{} since {since:?}", self.readiness(Actor::MAIN));
@@ -82,7 +87,7 @@ impl World {
 
     /// What each task that has waited waits for.
     fn waits_for(&self) -> BTreeMap<Actor, Vec<String>> {
-        let joins = self.joins();
+        let (joins, sockets) = (self.joins(), self.socket_waits());
         let mut all = BTreeMap::new();
         let pools = self.pools.all.borrow();
         for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
@@ -94,6 +99,7 @@ impl World {
                 let mut shown: Vec<_> = joined.map(|joined| format!("{joined} to end")).collect();
                 let others = task.waits_for().iter();
                 shown.extend(others.filter_map(|what| self.shown(what, pool.place.host)));
+                shown.extend(sockets.get(&actor).into_iter().flatten().cloned());
                 // They come in the order of their addresses.
                 shown.sort();
                 shown.dedup();
@@ -129,18 +135,8 @@ impl World {
     }
 
     fn joins(&self) -> BTreeMap<Actor, Vec<Actor>> {
-        let agenda = self.agenda.borrow();
-        let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
         let mut awaited = Vec::new();
-        let pools = self.pools.all.borrow();
-        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
-            pool.first().worker.each_waiting(|task, address, waiter| {
-                if let Some(actor) = agenda.tasks.actor(task) {
-                    by_address.insert(address.get(), actor);
-                    awaited.extend(waiter.map(|waiter| (actor, waiter)));
-                }
-            });
-        }
+        let by_address = self.each_waiting(|actor, waiter| awaited.push((actor, waiter)));
         let mut joins = BTreeMap::<_, Vec<_>>::new();
         awaited.sort();
         for (joined, waiter) in awaited {
@@ -149,6 +145,37 @@ impl World {
             }
         }
         joins
+    }
+
+    /// What each actor waits for that waits for a socket.
+    fn socket_waits(&self) -> BTreeMap<Actor, Vec<String>> {
+        let by_address = self.each_waiting(|_, _| {});
+        let mut all = BTreeMap::<_, Vec<_>>::new();
+        for (address, what) in self.network(|network| network.waits(self)) {
+            if let Some(&actor) = by_address.get(&address) {
+                all.entry(actor).or_default().push(what);
+            }
+        }
+        all
+    }
+
+    /// Calls `f` with each actor that another waits for, and the address of that one. Returns the
+    /// actors by their addresses.
+    fn each_waiting(&self, mut f: impl FnMut(Actor, usize)) -> BTreeMap<usize, Actor> {
+        let agenda = self.agenda.borrow();
+        let mut by_address = BTreeMap::from([(self.main.address(), Actor::MAIN)]);
+        let pools = self.pools.all.borrow();
+        for pool in pools.iter().filter(|pool| !pool.has_ended.get()) {
+            pool.first().worker.each_waiting(|task, address, waiter| {
+                if let Some(actor) = agenda.tasks.actor(task) {
+                    by_address.insert(address.get(), actor);
+                    if let Some(waiter) = waiter {
+                        f(actor, waiter);
+                    }
+                }
+            });
+        }
+        by_address
     }
 
     fn blocked(&self) -> Vec<String> {

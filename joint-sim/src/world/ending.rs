@@ -9,6 +9,7 @@ use super::{
     super::{
         chance::Decision,
         failure::{Failure, Kind},
+        reached::Counts,
         record::Event,
         snoozing::Snoozing,
         trace::Trace,
@@ -34,6 +35,7 @@ pub(super) struct Ending {
     /// The reason why the world was abandoned, if it was.
     pub(super) stuck: Cell<Option<Failure>>,
     pub(super) is_abandoned: Cell<bool>,
+    pub(super) reached: RefCell<Counts>,
 }
 
 /// The decisions and the events of a run whose settings say that they are kept.
@@ -44,6 +46,8 @@ pub(crate) struct Kept {
     pub(crate) trace: Trace,
     /// The fault sites of the program. They are kept in any case.
     pub(crate) sites: BTreeMap<String, Site>,
+    /// What the run has come to, which is kept as well.
+    pub(crate) reached: Counts,
 }
 
 /// A fault site of the program, in one run or in several.
@@ -149,6 +153,7 @@ impl World {
             decisions,
             trace: self.trace().unwrap_or_default(),
             sites: sites.unwrap_or_default(),
+            reached: self.ending.reached.take(),
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Where the faults of a world happen. While they are off, each place costs a step one branch.
 
-use alloc::{borrow::ToOwned, collections::BTreeMap, string::String};
+use alloc::{borrow::ToOwned, collections::BTreeMap, format, string::String};
 use core::{
     cell::{Cell, RefCell},
     future::Future,
     pin::Pin,
     task::{Context, Poll, Waker},
+    time::Duration,
 };
 
 use super::{
@@ -18,6 +19,7 @@ use super::{
         tasks::{Due, Key},
     },
     World,
+    chaos::Left,
     ending::Site,
     entered::with,
     later::Act,
@@ -25,7 +27,7 @@ use super::{
 use joint_executor::hosted::ReadyTask;
 
 /// A delay is a decision below 2 to this power, scaled to the longest delay.
-const LONGEST: u32 = 27;
+pub(super) const LONGEST: u32 = 27;
 /// The number of orders of magnitude of pauses, which are the largest ones: a short pause differs
 /// little from late wake-ups.
 const PAUSES: u32 = 8;
@@ -43,6 +45,9 @@ pub(super) struct Injected {
     /// Whether a spurious poll of the main future has been arranged.
     main_is_arranged: Cell<bool>,
     longest: u64,
+    pub(super) left: Left,
+    /// Whether the faults have ended for the rest of the run.
+    pub(super) is_calm: Cell<bool>,
 }
 
 impl Injected {
@@ -52,7 +57,20 @@ impl Injected {
             sites: RefCell::default(),
             main_is_arranged: Cell::new(false),
             longest: clock::after(0, faults.longest_delay),
+            left: Left::default(),
+            is_calm: Cell::new(false),
         })
+    }
+
+    pub(super) fn rate(&self, fault: Fault) -> f64 {
+        match self.is_calm.get() {
+            false => self.faults.rate(fault),
+            true => 0.0,
+        }
+    }
+
+    pub(super) fn longest_delay(&self) -> Duration {
+        self.faults.longest_delay
     }
 
     /// Returns the delay, in nanoseconds, that a decision stands for.
@@ -64,7 +82,7 @@ impl Injected {
     /// Draws a delay in nanoseconds: 0 with the rest of the probability, and otherwise log-uniform
     /// over the top `orders` powers of two.
     fn delay(&self, chance: &mut Chance, about: About, fault: Fault, orders: u32) -> u64 {
-        let probability = self.faults.rate(fault);
+        let probability = self.rate(fault);
         if probability <= 0.0 {
             return 0;
         }
@@ -80,7 +98,7 @@ impl Injected {
 
     /// Returns whether a task with this name may be cancelled.
     pub(super) fn may_cancel(&self, name: Option<&str>) -> bool {
-        let happens = self.faults.rate(Fault::Cancelled) > 0.0;
+        let happens = self.rate(Fault::Cancelled) > 0.0;
         let cancels = self.faults.cancels.filter(|_| happens);
         cancels.is_some_and(|cancels| name.is_some_and(cancels))
     }
@@ -97,7 +115,7 @@ pub(super) enum Manner {
 
 /// At least 1 and below 2 to the power of `LONGEST`, log-uniform over the top `orders` powers of
 /// two.
-fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
+pub(super) fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
     let magnitude = LONGEST - orders + draw() % orders;
     let largest = 1 << magnitude;
     (largest | (draw() & (largest - 1))) as usize
@@ -105,6 +123,7 @@ fn some_delay(draw: &mut dyn FnMut() -> u32, orders: u32) -> usize {
 
 impl World {
     pub(crate) fn note_fault(&self, actor: Actor, fault: Fault) {
+        self.count_fault(fault);
         self.note(actor, What::Fault(fault));
     }
 
@@ -184,6 +203,7 @@ impl World {
             live.is_arranged = is_arranged;
         }
         self.may_pause(injected, actor);
+        self.may_trouble(injected, actor);
         self.budget(injected, actor)
     }
 
@@ -232,7 +252,7 @@ impl World {
     }
 
     fn budget(&self, injected: &Injected, actor: Actor) -> Manner {
-        let probability = injected.faults.rate(Fault::SmallBudget);
+        let probability = injected.rate(Fault::SmallBudget);
         if probability <= 0.0 {
             return Manner::Usual;
         }
@@ -255,7 +275,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return false;
         };
-        let rate = injected.faults.rate(Fault::Site);
+        let rate = injected.rate(Fault::Site);
         let happens = |rate| self.chance().happens(About::Site, rate);
         let mut sites = injected.sites.borrow_mut();
         let site = match sites.get_mut(name) {
@@ -271,7 +291,11 @@ impl World {
         site.fired += u64::from(fires);
         drop(sites);
         if fires {
-            self.note_fault(self.acting(), Fault::Site);
+            self.tell(
+                self.acting(),
+                Fault::Site,
+                format!("the site \"{name}\" fires"),
+            );
         }
         fires
     }
@@ -306,7 +330,7 @@ impl World {
         let Some(injected) = &self.injected else {
             return Fate::Open;
         };
-        let probability = injected.faults.rate(Fault::Cancelled);
+        let probability = injected.rate(Fault::Cancelled);
         if probability <= 0.0 {
             return Fate::Open;
         }
@@ -333,10 +357,27 @@ impl World {
         }
     }
 
+    pub(super) fn rate(&self, fault: Fault) -> f64 {
+        let injected = self.injected.as_ref();
+        injected.map_or(0.0, |injected| injected.rate(fault))
+    }
+
+    /// Returns whether messages are late by faults.
+    pub(super) fn has_late_messages(&self) -> bool {
+        self.rate(Fault::Loss) > 0.0 || self.rate(Fault::Duplicate) > 0.0
+    }
+
+    /// Draws by how many nanoseconds a datagram is late.
+    pub(super) fn some_lateness(&self) -> u64 {
+        let decide = |draw: &mut dyn FnMut() -> u32| some_delay(draw, LONGEST);
+        let decision = self.chance().decide(About::Network, 1 << LONGEST, decide);
+        let injected = self.injected.as_ref();
+        injected.map_or(0, |injected| injected.scaled(decision))
+    }
+
     /// Decides whether a fault that has no delay happens.
     pub(crate) fn strikes(&self, about: About, fault: Fault, actor: Actor) -> bool {
-        let injected = self.injected.as_ref();
-        let rate = injected.map_or(0.0, |injected| injected.faults.rate(fault));
+        let rate = self.rate(fault);
         let happens = self.chance().happens(about, rate);
         if happens {
             self.note_fault(actor, fault);

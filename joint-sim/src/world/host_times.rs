@@ -6,7 +6,6 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, VecDeque},
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -128,10 +127,21 @@ impl World {
         self.pauses.borrow().contains_key(&host)
     }
 
-    pub(super) fn paused(&self) -> Vec<Arc<str>> {
+    pub(super) fn paused(&self) -> Vec<String> {
         let pauses = self.pauses.borrow();
         let name = |machines: &mut Machines, host: usize| machines.all[host].name.clone();
-        self.machines(|machines| pauses.keys().map(|&host| name(machines, host)).collect())
+        let shown = |name| format!("the host `{name}` is paused");
+        self.machines(|machines| {
+            let names = pauses.keys().map(|&host| name(machines, host));
+            names.map(shown).collect()
+        })
+    }
+
+    /// Returns the hosts that are paused for a time.
+    pub(super) fn pauses_of_faults(&self) -> Vec<usize> {
+        let pauses = self.pauses.borrow();
+        let own = pauses.iter().filter(|(_, pause)| pause.until != NEVER);
+        own.map(|(&host, _)| host).collect()
     }
 
     /// Pauses a host until this time, or until `resume`. What it does now it ends.

@@ -136,6 +136,8 @@ impl World {
         let before = self.stage.actor.replace(Actor::TIMER);
         self.fire(time);
         self.wake_late_calls(time);
+        self.collect_pushed();
+        self.wake_main();
         while let Some(act) = self.time.take(time) {
             match act {
                 Act::Call(call) => call(self),

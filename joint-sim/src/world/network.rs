@@ -6,6 +6,7 @@ mod ending;
 mod link;
 mod tcp;
 mod udp;
+mod waits;
 
 use std::{
     cell::RefCell,
@@ -28,10 +29,12 @@ use self::{
 use super::{World, with_own};
 use crate::{
     chance::About,
+    disk_event::{DiskEvent, Op, digest_of, told},
     faults::Fault,
     machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
+    reached::Reached,
     record::What,
-    traffic::{End, Event, Traffic},
+    traffic::{End, Event, Pair, Traffic},
 };
 use joint_executor::{
     hosted::{Socket, SocketKind},
@@ -63,8 +66,8 @@ pub(crate) struct Network {
     busy: BTreeMap<Port, u64>,
     /// The last port that was given up, of those that are not chosen by programs.
     given_up: BTreeMap<(usize, Protocol), u16>,
-    /// The names of two hosts, as events have them.
-    names: BTreeMap<[usize; 2], Arc<[Arc<str>; 2]>>,
+    /// Two hosts, as events have them.
+    pairs: BTreeMap<[usize; 2], Arc<Pair>>,
 }
 
 impl Network {
@@ -104,7 +107,7 @@ impl Network {
     }
 
     pub(super) fn is_open(&self, way: Way) -> bool {
-        !self.links.cut.contains(&way) && self.machines.all[way.1].power != Power::Off
+        !self.links.is_cut(way) && self.machines.all[way.1].power != Power::Off
     }
 
     pub(super) fn new_id(&mut self) -> u64 {
@@ -217,11 +220,36 @@ impl Network {
     }
 
     pub(super) fn note(&mut self, world: &World, event: Event, ends: [End; 2], bytes: usize) {
+        match event {
+            Event::Lost => world.reach(Reached::Loss.text().into()),
+            Event::Reset => world.reach(Reached::Reset.text().into()),
+            _ => {}
+        }
+        self.note_with(world, event, ends, bytes, 0);
+    }
+
+    /// Notes that these bytes are sent, which may be when a link fails.
+    pub(super) fn note_sent(&mut self, world: &World, ends: [End; 2], bytes: &[u8]) {
+        self.note_with(world, Event::Sent, ends, bytes.len(), digest_of(bytes));
+        world.may_cut(self, ends.map(|(host, _)| host));
+    }
+
+    fn note_with(
+        &mut self,
+        world: &World,
+        event: Event,
+        ends: [End; 2],
+        bytes: usize,
+        digest: u64,
+    ) {
         let hosts = ends.map(|(host, _)| host);
         let all = &self.machines.all;
-        let names = self.names.entry(hosts);
-        let names = names.or_insert_with(|| Arc::new(hosts.map(|host| all[host].name.clone())));
-        let traffic = Traffic::new(event, ends, bytes, names.clone());
+        let pair = self.pairs.entry(hosts);
+        let pair = pair.or_insert_with(|| {
+            let names = hosts.map(|host| all[host].name.clone());
+            Arc::new(Pair { hosts, names })
+        });
+        let traffic = Traffic::new(event, ends, bytes, digest, pair.clone());
         world.note(world.acting(), What::Net(traffic));
     }
 }
@@ -246,6 +274,7 @@ impl Network {
         let main = machine.main.clone();
         let main = main.expect("a host is started by `Host::run` the first time");
         let was_off = machine.power == Power::Off;
+        machine.changed = world.now();
         let start = machine.begin();
         self.note_host(world, Event::Started, host);
         if was_off {
@@ -264,10 +293,38 @@ impl Network {
     ) -> (Place, Option<Program>) {
         let machine = &mut self.machines.all[host];
         let start = machine.start;
-        machine.end(power, end, &mut self.machines.wakers);
+        machine.end(power, end.clone(), &mut self.machines.wakers);
         let program = machine.program.take();
-        if power == Power::Off && machine.disk.lose(&mut world.chance()) {
-            world.note(world.acting(), What::Fault(Fault::LostWrites));
+        if end == HostEnd::Killed {
+            for (is_reached, what) in [
+                (true, Reached::Crash),
+                (!machine.unsynced.files.is_empty(), Reached::CrashBeforeSync),
+                (
+                    !machine.unsynced.names.is_empty(),
+                    Reached::CrashBeforeDirSync,
+                ),
+            ] {
+                if is_reached {
+                    world.reach(what.text().into());
+                }
+            }
+        }
+        machine.changed = world.now();
+        if power == Power::Off {
+            let unsynced = mem::take(&mut machine.unsynced).before(&machine.disk);
+            if machine.disk.lose(&mut world.chance()) {
+                world.note_fault(world.acting(), Fault::LostWrites);
+            }
+            for (path, text) in told(&machine.disk, unsynced) {
+                let event = DiskEvent {
+                    op: Op::PowerCut(text),
+                    path: path.into(),
+                    host: machine.name.clone(),
+                    bytes: 0,
+                    error: None,
+                };
+                world.note(world.acting(), What::Disk(Arc::new(event)));
+            }
         }
         self.note_host(world, Event::Stopped, host);
         self.close_all(world, host, power);

@@ -16,7 +16,7 @@ use super::{
         failure::Kind,
         machine::{HostEnd, Machine, Machines, Main, Place, Power, Program},
         panicked::message,
-        record::Named,
+        record::{Actor, Named},
         tasks::{Due, Work},
     },
     World,
@@ -73,7 +73,13 @@ impl World {
 
     /// Calls `f` with the network when the virtual time comes to `at`.
     pub(super) fn network_at(&self, at: u64, f: impl FnOnce(&Self, &mut Network) + 'static) {
-        self.at(at, move |world| world.network(|network| f(world, network)));
+        self.at(at, move |world| {
+            let before = world.stage.actor.replace(Actor::NETWORK);
+            world.network(|network| f(world, network));
+            world.collect_pushed();
+            world.wake_main();
+            world.stage.actor.set(before);
+        });
     }
 
     pub(crate) fn machines<R>(&self, f: impl FnOnce(&mut Machines) -> R) -> R {
@@ -86,6 +92,9 @@ impl World {
             "a host is started by a task, not by a function of spawn_blocking"
         );
         let (place, main) = self.network(|network| network.start(self, number));
+        if place.start == 1 {
+            self.may_set_clock(number);
+        }
         let before = self.stage.place.replace(place);
         let program = self.begin(place, main);
         self.stage.place.set(before);

@@ -6,7 +6,7 @@ use std::io::ErrorKind::{FileTooLarge, InvalidInput};
 
 use joint_sim::fs::{self, File};
 
-use crate::{bugs, prelude::*};
+use crate::prelude::*;
 
 /// More than a sector.
 const LONG: usize = 2_000;
@@ -257,10 +257,4 @@ fn hosts_have_disks_of_their_own_and_files_end_with_the_program() {
     });
     let error = joint::block_on(File::create("log")).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Unsupported);
-}
-
-#[test]
-fn a_log_that_syncs_before_it_tells_bears_all_faults() {
-    let check = Check::new().seeds(300);
-    check.run(|| bugs::disk::trusted_cache::<Joint>(Version::Repaired));
 }

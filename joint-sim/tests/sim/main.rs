@@ -24,6 +24,7 @@ mod prelude;
 #[path = "../../../joint-executor/tests/common/program.rs"]
 mod program;
 mod schedulers;
+mod services;
 mod snoozing;
 mod spinning;
 mod stuck;
@@ -57,7 +58,7 @@ fn says(text: impl ToString, part: &str) {
 }
 
 /// The failure that a check finds, without its files.
-fn found<F: Future<Output: Verdict>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
+fn found<F: IntoFuture<Output: Verdict>>(check: &Check, program: impl Fn() -> F) -> Box<Found> {
     let found = check.find(program).expect_err("a failure");
     remove_files(&found);
     found

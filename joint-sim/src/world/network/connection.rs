@@ -13,16 +13,14 @@ use std::{
     mem,
     net::SocketAddr,
     task::Waker,
+    time::Duration,
 };
 
-use super::{Network, gone, link::Way};
-use crate::{
-    chance::About,
-    faults::Fault,
-    machine::Waiting,
-    traffic::{self, Event},
-    world::World,
+use super::{
+    Network, gone,
+    link::{RESEND, Way},
 };
+use crate::{chance::About, faults::Fault, machine::Waiting, traffic, world::World};
 use joint_executor::hosted::StreamOptions;
 
 /// The size of a receive buffer, in bytes.
@@ -260,9 +258,25 @@ impl Network {
         own.ok_or_else(gone)
     }
 
+    /// Tells of something that was sent and arrives late, by a fault.
+    pub(super) fn tell_late(&self, world: &World, between: [traffic::End; 2], delay: u64) {
+        if delay >= RESEND && world.has_late_messages() {
+            let name = |(host, port): traffic::End| (&self.machines.all[host].name, port);
+            let [(from, port), (to, to_port)] = between.map(name);
+            let delay = Duration::from_nanos(delay);
+            let text = format!(
+                "what `{from}:{port}` sends to `{to}:{to_port}` arrives only after {delay:?}"
+            );
+            world.tell(world.acting(), Fault::Loss, text);
+        }
+    }
+
     pub(super) fn put(&mut self, world: &World, id: u64, side: usize, segment: Segment) {
         let connection = known(&mut self.connections, id);
         let delay = self.links.stream_delay(world, connection.way(side));
+        let between = connection.between(side);
+        self.tell_late(world, between, delay);
+        let connection = known(&mut self.connections, id);
         let pipe = &mut connection.pipes[side];
         pipe.last = pipe.last.max(world.now().saturating_add(delay));
         pipe.flying.push_back((pipe.last, segment));
@@ -276,7 +290,7 @@ impl Network {
         let connection = known(&mut self.connections, id);
         connection.pipes[side].used += bytes.len();
         let between = connection.between(side);
-        self.note(world, Event::Sent, between, bytes.len());
+        self.note_sent(world, between, bytes);
         // Readers must not rely on getting what was written as one piece.
         let is_split = bytes.len() > 1 && world.chance().happens(About::Network, SPLIT);
         let first = match is_split {

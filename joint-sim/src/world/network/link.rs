@@ -7,6 +7,8 @@ use std::{
 
 use crate::{
     chance::{About, Chance},
+    faults::Fault,
+    reached::Reached,
     world::World,
 };
 
@@ -205,6 +207,8 @@ pub(crate) struct Links {
     pub(crate) own: BTreeMap<Way, Link>,
     /// The ways on which nothing arrives until they are healed.
     pub(crate) cut: BTreeSet<Way>,
+    /// The ways that a fault has cut, with the times at which it did.
+    pub(crate) broken: BTreeMap<Way, u64>,
     /// The times until which nothing arrives, by direction.
     clogged: BTreeMap<Way, u64>,
 }
@@ -218,6 +222,10 @@ impl Links {
         if way.0 != way.1 {
             self.cut.insert(way);
         }
+    }
+
+    pub(super) fn is_cut(&self, way: Way) -> bool {
+        self.cut.contains(&way) || self.broken.contains_key(&way)
     }
 
     pub(crate) fn clog(&mut self, way: Way, until: u64) {
@@ -243,7 +251,7 @@ impl Links {
     pub(super) fn stream_delay(&self, world: &World, way: Way) -> u64 {
         let loss = match way.0 == way.1 {
             true => 0.0,
-            false => self.link(way).loss,
+            false => self.link(way).loss.max(world.rate(Fault::Loss)),
         };
         let mut delay = 0;
         for resent in 0..MOST_SENDS {
@@ -267,10 +275,27 @@ impl Links {
             let latencies = if is_held_back { 11 } else { 1 };
             (0..latencies).map(|_| self.latency(world, way)).sum()
         };
-        let is_lost = world.chance().happens(About::Network, link.loss);
-        let first = (!is_lost).then(delay);
-        let is_doubled = world.chance().happens(About::Network, link.duplication);
-        [first, is_doubled.then(delay)]
+        let happens = |usual: f64, fault| {
+            let rate = world.rate(fault);
+            let happens = world.chance().happens(About::Network, usual.max(rate));
+            (happens, happens && rate > 0.0)
+        };
+        let (is_lost, is_fault) = happens(link.loss, Fault::Loss);
+        let is_late = is_fault && world.chance().below(About::Network, 2) == 1;
+        let first = match is_lost {
+            false => Some(delay()),
+            true if is_late => {
+                world.reach(Reached::Late.text().into());
+                Some(delay() + world.some_lateness())
+            }
+            true => None,
+        };
+        let (is_doubled, is_fault) = happens(link.duplication, Fault::Duplicate);
+        let second = is_doubled.then(|| {
+            world.reach(Reached::Duplicate.text().into());
+            delay() + if is_fault { world.some_lateness() } else { 0 }
+        });
+        [first, second]
     }
 }
 

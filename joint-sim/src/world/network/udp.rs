@@ -149,6 +149,10 @@ impl Drop for UdpSocket {
 }
 
 impl Datagrams {
+    pub(super) fn port(&self) -> u16 {
+        self.local.port()
+    }
+
     fn peer(&self) -> io::Result<SocketAddr> {
         let none = || error(ErrorKind::NotConnected, "the socket is not connected");
         self.peer.ok_or_else(none)
@@ -199,12 +203,13 @@ impl Network {
             sender: socket.peer.map(|_| id),
         };
         let between = flying.between();
-        self.note(world, Event::Sent, between, message.len());
+        self.note_sent(world, between, message);
         let [first, double] = self.links.datagram_delays(world, way);
-        if first.is_none() || self.links.cut.contains(&way) {
+        if first.is_none() || self.links.is_cut(way) {
             self.note(world, Event::Lost, between, message.len());
         } else {
             for delay in first.into_iter().chain(double) {
+                self.tell_late(world, between, delay);
                 flying.clone().arrive_after(world, delay);
             }
         }

@@ -9,11 +9,8 @@
 )]
 
 mod cancel;
-pub(crate) mod disk;
-pub(crate) mod leases;
 pub(crate) mod lock;
 mod order;
-mod partition;
 mod shared_state;
 mod system;
 pub(crate) mod wakeups;
@@ -125,15 +122,4 @@ pub(crate) fn faulty() -> impl Iterator<Item = (Bug, fn(Faults, f64) -> Faults)>
         Faults::socket_errors,
     ];
     bugs.into_iter().zip(faults)
-}
-
-/// The programs that need hosts.
-pub(crate) fn networked() -> [Bug; 5] {
-    bugs! { Joint:
-        partition::deposed_leader: "what a leader has sent over a link that is cut arrives when there is another leader, and the store does not check whose it is",
-        partition::overtaken_write: "the last datagram to arrive is taken as the newest",
-        disk::record_without_sync: "a record counts as written before it is synced",
-        disk::trusted_cache: "what a start reads from the cache counts as written",
-        leases::holders_clock: "a lease is taken for valid by its holder's wall clock, which may be behind by more than the margin",
-    }
 }
