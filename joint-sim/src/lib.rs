@@ -42,8 +42,8 @@
 //!
 //! ```text
 //! run 4 of the check failed
-//! to replay it:        
-//! JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4@6-5a1c09d2-8e41f2a37c
+//! to replay it:
+//!   JOINT_SIM_REPLAY=round-robin:3/d3t3w0p0y2a0h4s0c5x3e3f4@6-5a1c09d2-8e41f2a37c
 //!   cargo test -p count both_are_counted -- --exact
 //! to replay it, shrunk: JOINT_SIM_REPLAY=list:3:/d3t3w0p0y2a0h4s0c5x3e3f4@6-5a1c09d2-8e41f2a37c
 //!   cargo test -p count both_are_counted -- --exact

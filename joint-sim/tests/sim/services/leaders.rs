@@ -56,10 +56,11 @@ pub(super) async fn store(log: Log, version: Version) -> io::Result<()> {
 
 fn with_store<F: Future<Output = io::Result<()>> + 'static>(
     store: impl FnMut() -> F + 'static,
-    client: fn() -> Pin<Box<dyn Future<Output = io::Result<()>>>>,
+    clients: [impl Future<Output = io::Result<()>> + 'static; 2],
 ) -> Service {
     let service = Service::new().host("lock", lock).host("store", store);
-    service.client(client()).client(client())
+    let [one, other] = clients;
+    service.client(one).client(other)
 }
 
 /// Three times, writes each second while it has the lease, by its own clock.
@@ -82,7 +83,7 @@ async fn holder() -> io::Result<()> {
 
 pub(super) fn paused_holder(version: Version) -> Service {
     let log = Log::default();
-    with_store(move || store(log.clone(), version), || Box::pin(holder()))
+    with_store(move || store(log.clone(), version), [holder(), holder()])
 }
 
 async fn store_of_streams(log: Log, version: Version) -> io::Result<()> {
@@ -120,7 +121,7 @@ async fn leader() -> io::Result<()> {
 pub(super) fn deposed_leader(version: Version) -> Service {
     let log = Log::default();
     let store = move || store_of_streams(log.clone(), version);
-    with_store(store, || Box::pin(leader()))
+    with_store(store, [leader(), leader()])
 }
 
 /// A host that votes once in each term, and is a candidate in some.
