@@ -134,8 +134,8 @@
 //! A [`Host`] is a simulated machine, which can be killed and started again, or paused. Hosts talk
 //! through [`net`], whose links delay, lose and reorder messages, and can be cut. A check fails
 //! some calls of sockets, and its faults set clocks, lose and double datagrams, cut links, and kill
-//! the hosts that [may crash](Host::may_crash). All of it is drawn, shrunk and replayed as the other
-//! decisions. A test may also kill hosts and cut links itself, at the times that it wants.
+//! the hosts that [may crash](Host::may_crash). All of it is drawn, shrunk and replayed as the
+//! other decisions. A test may also kill hosts and cut links itself, at the times that it wants.
 //!
 //! ## Testing a service
 //! A [`Service`] names its hosts, its clients, and what must hold at the end. The check does the

@@ -70,7 +70,7 @@ struct Replica {
     /// meanwhile.
     listener: Arc<TcpListener>,
     disk: Disk,
-    task: Option<Task<io::Result<Infallible>>>,
+    task: Option<Task<Infallible>>,
 }
 
 impl Replica {

@@ -185,7 +185,7 @@ impl Cluster {
 
 async fn listen(disk: Disk) -> io::Result<Infallible> {
     let listener = TcpListener::bind(("0.0.0.0", PORT)).await?;
-    serve(&listener, disk).await
+    Ok(serve(&listener, disk).await)
 }
 
 /// Crashes a replica, and starts it again later with what is on its disk.

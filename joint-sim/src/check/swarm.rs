@@ -126,7 +126,7 @@ mod tests {
             let swarm = Swarm::draw(seed);
             assert_eq!(swarm.to_string().parse(), Ok(swarm));
         }
-        for text in ["q1", "t", "t99", "1", "t1t"] {
+        for text in ["g1", "t", "t99", "1", "t1t"] {
             assert!(text.parse::<Swarm>().is_err(), "{text}");
         }
     }

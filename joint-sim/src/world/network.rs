@@ -4,6 +4,7 @@ mod arrival;
 mod connection;
 mod ending;
 mod link;
+mod ports;
 mod tcp;
 mod udp;
 mod waits;
@@ -28,10 +29,9 @@ use self::{
 };
 use super::{World, with_own};
 use crate::{
-    chance::About,
     disk_event::{DiskEvent, Op, digest_of, told},
     faults::Fault,
-    machine::{FIRST_PORT, HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
+    machine::{HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     reached::Reached,
     record::What,
     traffic::{End, Event, Pair, Traffic},
@@ -49,9 +49,6 @@ pub(super) enum Protocol {
 
 /// The ports that are in use, and the socket of each.
 pub(super) type Port = (usize, Protocol, u16);
-
-/// For how many milliseconds a port stays in use at most.
-const BUSY_FOR: usize = 60_000;
 
 #[derive(Default)]
 pub(crate) struct Network {
@@ -113,97 +110,6 @@ impl Network {
     pub(super) fn new_id(&mut self) -> u64 {
         self.sockets += 1;
         self.sockets
-    }
-
-    /// Takes a port for a socket, and returns it. Port 0 is replaced by one that is free.
-    pub(super) fn take_port(
-        &mut self,
-        world: &World,
-        (host, protocol, port): Port,
-        id: u64,
-    ) -> io::Result<u16> {
-        let is_free = |ports: &BTreeMap<_, _>, port| !ports.contains_key(&(host, protocol, port));
-        let is_busy = |until: &u64| *until > world.now();
-        let again = self.given_up.get(&(host, protocol)).copied();
-        let again = again.filter(|&again| {
-            port == 0 && world.injected.is_some() && self.is_forgotten(host, protocol, again)
-        });
-        let port = match (port, again) {
-            (0, Some(again))
-                if world.strikes(About::Network, Fault::ReusedPort, world.acting()) =>
-            {
-                again
-            }
-            (0, _) => {
-                let first = self.machines.all[host].next_port;
-                let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
-                let free = all.find(|&port| is_free(&self.ports, port));
-                let free =
-                    free.ok_or_else(|| error(ErrorKind::AddrInUse, "all ports are in use"))?;
-                self.machines.all[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
-                free
-            }
-            (port, _)
-                if is_free(&self.ports, port)
-                    && !self.busy.get(&(host, protocol, port)).is_some_and(is_busy) =>
-            {
-                port
-            }
-            _ => {
-                let message = "the port is in use on this host";
-                return Err(error(ErrorKind::AddrInUse, message));
-            }
-        };
-        self.ports.insert((host, protocol, port), id);
-        Ok(port)
-    }
-
-    pub(super) fn free_port(&mut self, port: Port, id: u64) {
-        if self.ports.get(&port) == Some(&id) {
-            self.ports.remove(&port);
-            let (host, protocol, port) = port;
-            if port >= FIRST_PORT {
-                self.given_up.insert((host, protocol), port);
-            }
-        }
-    }
-
-    /// Whether no socket of a host has a port, and no peer of one that had it.
-    fn is_forgotten(&self, host: usize, protocol: Protocol, port: u16) -> bool {
-        let is_free = !self.ports.contains_key(&(host, protocol, port));
-        let mut connections = self.connections.values();
-        is_free && !connections.any(|connection| connection.knows(host, port))
-    }
-
-    /// Keeps the port of a listener that was dropped in use, if the faults want it.
-    fn keep_port(&mut self, world: &World, own: &Bound) {
-        if let Ok(host) = self.running(world) {
-            if world.strikes(About::Network, Fault::BusyPort, world.acting()) {
-                let time = 1 + world.chance().below(About::Network, BUSY_FOR) as u64;
-                let until = world.now().saturating_add(time * 1_000_000);
-                let port = (host, Protocol::Tcp, own.local.port());
-                self.busy.insert(port, until);
-            }
-        }
-    }
-
-    /// Makes a socket that is bound to an address. Returns it after its host.
-    fn bind(
-        &mut self,
-        world: &World,
-        protocol: Protocol,
-        address: SocketAddr,
-    ) -> io::Result<(usize, Bound)> {
-        let id = self.new_id();
-        let host = self.running(world)?;
-        let own = address.ip();
-        if !(own.is_unspecified() || own.is_loopback() || own == ip(host)) {
-            let message = "the address is not this host's";
-            return Err(error(ErrorKind::AddrNotAvailable, message));
-        }
-        let port = self.take_port(world, (host, protocol, address.port()), id)?;
-        let (local, run) = (SocketAddr::new(own, port), world.number());
-        Ok((host, Bound { id, local, run }))
     }
 
     /// Returns the host of the running code, unless it has been killed.

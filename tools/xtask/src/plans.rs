@@ -64,8 +64,8 @@ fn doc_step(name: &'static str, args: &str) -> Step {
     Step::cargo(name, &format!("doc --no-deps {args}")).flags("RUSTDOCFLAGS", "-D warnings")
 }
 
-/// What is compiled into folders of its own runs beside the rest: each half alone leaves a processor
-/// without work for a tenth of the time.
+/// What is compiled into folders of its own runs beside the rest: each half alone leaves a
+/// processor without work for a tenth of the time.
 pub(crate) fn test(words: &Words) -> Done {
     if words.has("--apart") {
         return Ok(run_all("test --apart", tests_apart()));

@@ -3,6 +3,7 @@
 use std::{convert::Infallible, io};
 
 use futures_lite::AsyncWriteExt;
+use joint_executor::yield_now;
 use joint_flow::{Collection, lock::FlowLock};
 
 use super::{TcpListener, TcpStream};
@@ -11,8 +12,8 @@ use crate::{
     message::{Request, Version},
 };
 
-/// Serves until the listener fails. If this is dropped, all connections are closed.
-pub(crate) async fn serve(listener: &TcpListener, disk: Disk) -> io::Result<Infallible> {
+/// Serves for ever. If this is dropped, all connections are closed.
+pub(crate) async fn serve(listener: &TcpListener, disk: Disk) -> Infallible {
     let replica = Replica {
         disk,
         writes: FlowLock::new(1),
@@ -20,7 +21,11 @@ pub(crate) async fn serve(listener: &TcpListener, disk: Disk) -> io::Result<Infa
     // Nothing awaits the collection, because no connection fails the replica.
     let connections = Collection::<Infallible>::new();
     loop {
-        let (stream, _) = listener.accept().await?;
+        // Whatever has become of one connection, the next one may be better.
+        let Ok((stream, _)) = listener.accept().await else {
+            yield_now().await;
+            continue;
+        };
         let replica = replica.clone();
         connections.add(async move {
             // A client that no longer waits closes its connection, which is an error here.

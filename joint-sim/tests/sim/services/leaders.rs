@@ -89,7 +89,9 @@ pub(super) fn paused_holder(version: Version) -> Service {
 async fn store_of_streams(log: Log, version: Version) -> io::Result<()> {
     let listener = TcpListener::bind("0.0.0.0:1").await?;
     loop {
-        let (stream, _) = listener.accept().await?;
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
         let log = log.clone();
         let connection = spawn_local(async move {
             let mut number = [0];

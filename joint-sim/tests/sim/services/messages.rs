@@ -72,7 +72,9 @@ pub(super) fn overtaken_write(version: Version) -> Service {
 async fn append(log: Shared<Vec<u8>>, version: Version) -> io::Result<()> {
     let listener = TcpListener::bind("0.0.0.0:1").await?;
     loop {
-        let (stream, _) = listener.accept().await?;
+        let Ok((stream, _)) = listener.accept().await else {
+            continue;
+        };
         let log = log.clone();
         let connection = spawn_local(async move {
             let mut value = [0];

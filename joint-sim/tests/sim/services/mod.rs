@@ -124,7 +124,7 @@ fn a_report_shows_what_has_led_to_the_failure() {
         ),
         (
             messages::order_across_reconnect,
-            &[" arrives only after ", "woken by the network"],
+            &["log:1 received a reset from client:", "woken by the network"],
         ),
         (
             clocks::token_of_another_clock,
