@@ -1,7 +1,7 @@
 //! A step that is in the graph: the thread does it again, with the values of this run.
 
-use super::{Answer, Attempt, Request, Run, Status};
-use crate::graph::{Id, Kind};
+use super::{Answer, Attempt, Fault, Freed, Phase, Request, Run, Status};
+use crate::graph::{Clock, Id, Kind};
 
 impl Run {
     pub(super) fn replay(&mut self, request: Request) -> Attempt {
@@ -22,6 +22,10 @@ impl Run {
             return Attempt::Wait;
         }
         let value = event.source.map(|source| self.graph.at(source).written);
+        if let Some(freed) = self.freed_before_replayed(request, id) {
+            self.graph.truncate(0, &self.replayed());
+            return self.fail(Fault::UsedAfter(freed));
+        }
         let event = self.graph.at_mut(id);
         match request {
             Request::Make { value, .. } | Request::Store { value, .. } => event.written = value,
@@ -33,6 +37,21 @@ impl Run {
             event.written = event.value;
         }
         self.pass(id)
+    }
+
+    /// What has freed the location of an access that is in the graph. A free is no step, so in this
+    /// run it may come before an access that came first in the run that has added the access.
+    fn freed_before_replayed(&self, request: Request, id: Id) -> Option<Freed> {
+        let place = request.place()?;
+        match self.phase {
+            Phase::Trying(_) => None,
+            _ => self.freed_before(id, place),
+        }
+    }
+
+    /// The steps that the threads have done in this run.
+    fn replayed(&self) -> Clock {
+        self.lanes.each_ref().map(|lane| lane.at)
     }
 
     pub(super) fn pass(&mut self, id: Id) -> Attempt {

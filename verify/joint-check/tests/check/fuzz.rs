@@ -289,6 +289,14 @@ fn programs_made_by_chance_have_the_executions_of_the_axioms() {
     assert!(failed.iter().all(|&failed| failed > 50), "{failed:?}");
 }
 
+/// A thread leaves a loop of exchanges in a graph that has its store already. In that run, the free
+/// of the memory comes before the store.
+#[test]
+fn a_store_that_is_done_again_after_a_free_is_found() {
+    let program = Program::by_chance(13_369);
+    assert!(compare("13369", &program).1);
+}
+
 /// The classic shapes, with an ordering for writes and one for reads.
 const SHAPES: [(&str, &str); 13] = [
     ("SB", "x=1.w; y.r | y=1.w; x.r"),
