@@ -75,35 +75,8 @@ fn prepare(tokio: &Path) -> io::Result<()> {
     fs::write(to.join("Cargo.toml"), MANIFEST)
 }
 
-/// The package that measures the same rows on this machine.
-fn here() -> Result<Step, String> {
-    let rows = root().join("verify/joint-cores/rows");
-    let text = fs::read_to_string(rows.join("Cargo.toml")).map_err(|error| error.to_string())?;
-    let up = format!("path = \"{}/", root().display());
-    let text = text
-        .replace(
-            "path = \"../../../target/cores/tokio\"",
-            "version = \"1.54\"",
-        )
-        .replace(
-            "path = \"../as-loom\"",
-            &format!("{up}verify/joint-cores/as-std\""),
-        )
-        .replace("path = \"../../../", &up);
-    let main = format!("\n[[bin]]\nname = \"here\"\n{up}verify/joint-cores/rows/src/here.rs\"\n");
-    let folder = target().join("cores/here");
-    let written = fs::create_dir_all(&folder)
-        .and_then(|()| fs::write(folder.join("Cargo.toml"), text + &main));
-    written.map_err(|error| format!("{}: {error}", folder.display()))?;
-    let manifest = folder.join("Cargo.toml").display().to_string();
-    Ok(Step::cargo("here", "run --release --manifest-path").args([&*manifest, "--"]))
-}
-
 /// Writes `docs/cores.md` and its picture. With `--sharded`, only the points of another tokio.
 pub(crate) fn cores(words: &Words) -> Done {
-    if let Some(processors) = words.option("--here") {
-        return Ok(run_all("cores", vec![here()?.arg(processors)]));
-    }
     let (folder, what) = match words.option("--sharded") {
         Some(folder) => (folder.to_owned(), "sharded"),
         None => (tokio()?, "page"),

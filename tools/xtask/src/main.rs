@@ -54,10 +54,9 @@ const COMMANDS: &[Command] = &[
         models::lab,
     ),
     command(
-        "cores [--sharded FOLDER] [--here PROCESSORS]",
+        "cores [--sharded FOLDER]",
         "Runs joint and tokio on 1 to 64 simulated cores, and writes docs/cores.md and its picture.\n\
-         --sharded runs only the published points of the tokio in FOLDER, whose queue is sharded.\n\
-         --here measures the same rows on so many processors of this machine.",
+         --sharded runs only the published points of the tokio in FOLDER, whose queue is sharded.",
         cores::cores,
     ),
     command(

@@ -24,7 +24,7 @@ pub mod thread;
 
 pub use costs::{Costs, Waits};
 pub use kernel::simulate;
-pub use machine::{Counts, counts, counts_here, now, seed, work};
+pub use machine::{Counts, counts, now, seed, work};
 
 /// Hints to the processor.
 pub mod hint {

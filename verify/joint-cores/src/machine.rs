@@ -346,11 +346,6 @@ pub fn counts() -> Counts {
     with(|machine| machine.cores.iter().fold(Counts::default(), add)).unwrap_or_default()
 }
 
-/// Returns what has happened so far on the running core.
-pub fn counts_here() -> Counts {
-    with(|machine| *machine.count()).unwrap_or_default()
-}
-
 /// Returns a number that depends on the seed of the run, another one each time.
 pub fn seed() -> u64 {
     let next = with(|machine| {

@@ -1,7 +1,5 @@
-//! The machines, from what was measured by one thread, and from published tables.
-//!
-//! `cargo run --release --example measure` in `verify/joint-cores` prints the times of this kind of
-//! machine.
+//! The machines, from what was measured by one thread, and from published tables. How it was
+//! measured is in `docs/cores.md`.
 
 use loom::{Costs, Waits};
 

@@ -5,7 +5,6 @@ mod curves;
 mod machines;
 mod measured;
 mod page;
-mod paths;
 mod peers;
 mod published;
 mod rows;
@@ -127,9 +126,7 @@ fn main() {
     };
     match &**what {
         "sharded" => put("sharded", &published::table(true)),
-        "paths" => put("paths", &paths::table()),
         _ => {
-            put("paths", &paths::table());
             put("calibration", &page::calibration());
             put("measured", &page::measured());
             put("published", &published::table(false));

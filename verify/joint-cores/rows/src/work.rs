@@ -1,5 +1,5 @@
-//! What the schedulers do. Each function returns its figure in nanoseconds. Those of real machines
-//! too are the rows of `benches/executor/rows.rs` and `benches/scaling/work.rs`.
+//! What the schedulers do. Each function returns its figure in nanoseconds. Those on each
+//! worker are rows of `benches/scaling/work.rs` too.
 
 use std::{
     pin::Pin,
