@@ -1,26 +1,24 @@
-//! The twelve rows by numbers of cores, each in a process of its own.
-
-use std::{
-    env,
-    fmt::Write as _,
-    process::Command,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    thread,
-};
+//! The twelve rows by numbers of cores.
 
 use joint_figures::{Curve, Panel};
 
 use crate::{
-    CORES, FEW_SEEDS, Figure, costs_for, figure, machines,
-    page::shown,
+    Figure, figure, machines,
     peers::{Joint, Peer, Tokio},
-    rows::{self, CURVES, Of, Row},
-    work_of,
+    rows::{Of, ROWS, Row},
 };
 
+/// The numbers of cores.
+const CORES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+/// Those of the table of operations, by their places.
+const SOME: [usize; 3] = [1, 3, 6];
+/// Few, because the curves take long.
+const SEEDS: u64 = 3;
 /// Above the picture.
 const SENTENCE: &str = "By cores, 1 is the best: the speed-up by the number of cores where the work is \
                         divided, else the time on one core by the time on all.";
+
+type Figures = [Figure; CORES.len()];
 
 /// The tables and the picture.
 pub struct Curves {
@@ -32,115 +30,71 @@ pub struct Curves {
     pub picture: String,
 }
 
-fn figures<P: Of>(row: &Row) -> [Figure; CORES.len()] {
-    let costs = costs_for::<P>(machines::SERVER, work_of::<P>(row));
-    CORES.map(|cores| figure::<P>(FEW_SEEDS, (cores, cores, cores), costs, P::of(row)))
+fn figures<P: Of>(row: &Row) -> Figures {
+    let sizes = |cores| (cores, cores, cores);
+    CORES.map(|cores| figure::<P>(SEEDS, sizes(cores), machines::SERVER, P::of(row)))
 }
 
-/// The lines of a row in both tables, and the points of its curves, for the process that asks.
-pub fn of_row(row: &Row) -> String {
-    let (joint, tokio) = (figures::<Joint>(row), figures::<Tokio>(row));
-    let mut out = String::new();
-    for (name, figures) in [(Joint::NAME, joint), (Tokio::NAME, tokio)] {
-        let cells = figures.map(shown).join(" | ");
-        _ = writeln!(out, "| {} | {name} | {cells} |", row.title);
-    }
-    for n in [1, 3, 6] {
-        let counts = joint[n].counts;
-        let by = |count: u64| count as f64 / (row.operations)(CORES[n]) as f64;
-        _ = writeln!(
-            out,
-            "| {} | {} | {:.2} | {:.2} | {:.2} | {:.3} | {:.2} |",
-            row.title,
-            CORES[n],
-            by(counts.moves),
-            by(counts.exchanges),
-            by(counts.fences),
-            by(counts.wakes),
-            by(counts.allocations)
-        );
-    }
-    for figures in [joint, tokio] {
-        for n in 0..CORES.len() {
-            let share = if row.is_divided { CORES[n] as f64 } else { 1.0 };
-            _ = write!(out, "{:.4} ", figures[0].median / figures[n].median / share);
-        }
-        out.push('\n');
-    }
-    out
+/// What has happened by operation.
+fn operations(row: &Row, place: usize, figures: &Figures) -> String {
+    let counts = figures[place].counts;
+    let by = |count: u64| count as f64 / (row.operations)(CORES[place]) as f64;
+    format!(
+        "| {} | {} | {:.2} | {:.2} | {:.2} | {:.3} | {:.2} |\n",
+        row.title,
+        CORES[place],
+        by(counts.moves),
+        by(counts.exchanges),
+        by(counts.fences),
+        by(counts.wakes),
+        by(counts.allocations)
+    )
 }
 
-fn panel(title: &str, points: &[&str]) -> Panel {
-    let curve = |(name, line): (&str, &&str)| {
-        let values = line
-            .split_whitespace()
-            .map(|value| value.parse().expect("a number"));
-        let points = CORES.into_iter().zip(values).collect();
-        let name = name.to_owned();
-        Curve { name, points }
+fn curve(row: &Row, name: &str, figures: &Figures) -> Curve {
+    let point = |(cores, figure): (usize, &Figure)| {
+        let share = if row.is_divided { cores as f64 } else { 1.0 };
+        (cores, figures[0].median / figure.median / share)
     };
-    Panel {
-        title: title.to_owned(),
-        curves: [Joint::NAME, Tokio::NAME]
-            .into_iter()
-            .zip(points)
-            .map(curve)
-            .collect(),
+    Curve {
+        name: name.to_owned(),
+        points: CORES.into_iter().zip(figures).map(point).collect(),
     }
 }
 
-/// Runs all rows, as many at a time as there are processors.
+/// Runs all rows, one after the other.
 pub fn all() -> Curves {
-    let program = env::current_exe().expect("this program has a path");
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut own = Vec::new();
-        loop {
-            let number = next.fetch_add(1, Relaxed);
-            if number >= CURVES {
-                return own;
-            }
-            let output = Command::new(&program)
-                .args(["row", &number.to_string()])
-                .output();
-            let output = output.expect("the program runs");
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{said}");
-            own.push((number, String::from_utf8_lossy(&output.stdout).into_owned()));
-        }
-    };
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    let mut printed: Vec<_> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
-        let printed = workers
-            .into_iter()
-            .flat_map(|worker| worker.join().expect("no panics"));
-        printed.collect()
-    });
-    printed.sort();
     let numbers = CORES.map(|cores| cores.to_string()).join(" | ");
-    let mut rows = format!(
-        "| row | scheduler | {numbers} |\n|---|---|{}\n",
-        "---|".repeat(CORES.len())
-    );
-    let mut operations = "| row, by operation | cores | lines that move | read-modify-writes | fences | wake-ups of threads | allocations |\n\
-                          |---|---|---|---|---|---|---|\n".to_owned();
-    let titles = rows::all();
+    let columns = "---|".repeat(CORES.len());
+    let mut curves = Curves {
+        rows: format!("| row | scheduler | {numbers} |\n|---|---|{columns}\n"),
+        operations: "| row, by operation | cores | lines that move | read-modify-writes | fences | wake-ups of threads | allocations |\n\
+                     |---|---|---|---|---|---|---|\n".to_owned(),
+        picture: String::new(),
+    };
     let mut panels = Vec::new();
-    for (number, text) in printed {
-        let lines: Vec<_> = text.lines().collect();
-        lines[..2]
-            .iter()
-            .for_each(|line| rows += &format!("{line}\n"));
-        lines[2..5]
-            .iter()
-            .for_each(|line| operations += &format!("{line}\n"));
-        panels.push(panel(titles[number].title, &lines[5..7]));
+    for row in &ROWS {
+        let named = [
+            (Joint::NAME, figures::<Joint>(row)),
+            (Tokio::NAME, figures::<Tokio>(row)),
+        ];
+        for (name, figures) in &named {
+            let cells = figures.map(|figure| figure.to_string()).join(" | ");
+            let line = format!("| {} | {name} | {cells} |\n", row.title);
+            print!("{line}");
+            curves.rows += &line;
+        }
+        for place in SOME {
+            curves.operations += &operations(row, place, &named[0].1);
+        }
+        panels.push(Panel {
+            title: row.title.to_owned(),
+            curves: named
+                .iter()
+                .map(|(name, figures)| curve(row, name, figures))
+                .collect(),
+        });
     }
-    let picture = joint_figures::curves(SENTENCE, &panels);
-    Curves {
-        rows,
-        operations,
-        picture,
-    }
+    curves.picture = joint_figures::curves(SENTENCE, &panels);
+    curves
 }

@@ -1,27 +1,18 @@
-//! Runs the rows on simulated cores, compares them with what was measured and published, and writes
-//! the tables of `docs/cores.md`. `cargo xtask cores` calls it.
+//! Runs the rows on simulated cores, compares them with what was published, and writes the tables
+//! of `docs/cores.md`. `cargo xtask cores` calls it.
 
 mod curves;
 mod machines;
-mod measured;
-mod page;
 mod peers;
 mod published;
 mod rows;
 mod work;
 
-use std::{env, fs};
+use std::{env, fmt, fs};
 
-use loom::{Costs, Counts, Waits, counts, simulate};
+use loom::{Costs, Counts, counts, simulate};
 use peers::Peer;
-use rows::{Of, Row, Run};
-
-/// The numbers of cores of the curves.
-pub const CORES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
-/// So many seeds; the tables have the median, the least and the most.
-const SEEDS: u64 = 5;
-/// Fewer for the curves, which take long.
-const FEW_SEEDS: u64 = 3;
+use rows::Run;
 
 /// A figure by several seeds.
 #[derive(Clone, Copy, Debug)]
@@ -32,20 +23,18 @@ pub struct Figure {
     pub least: f64,
     /// The greatest one.
     pub most: f64,
-    /// What has happened, by the last seed.
+    /// What has happened, by the first seed.
     pub counts: Counts,
 }
 
-/// The costs of a machine for a scheduler: tokio waits as the locks of parking_lot do.
-fn costs_for<P: Peer>(machine: Costs, work: f64) -> Costs {
-    let waits = match P::NAME {
-        "tokio" => Waits::Yields,
-        _ => Waits::Looks,
-    };
-    Costs {
-        work,
-        waits,
-        ..machine
+impl fmt::Display for Figure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (unit, by) = match self.median {
+            ..10_000.0 => ("", 1.0),
+            _ => ("k", 1e3),
+        };
+        let [median, least, most] = [self.median, self.least, self.most].map(|value| value / by);
+        write!(f, "{median:.0}{unit} ({least:.0}{unit} to {most:.0}{unit})")
     }
 }
 
@@ -69,9 +58,14 @@ fn once<P: Peer>(
 pub fn figure<P: Peer>(
     seeds: u64,
     sizes: (usize, usize, usize),
-    costs: Costs,
-    run: Run<P>,
+    machine: Costs,
+    (run, work): (Run<P>, f64),
 ) -> Figure {
+    let costs = Costs {
+        work,
+        waits: P::WAITS,
+        ..machine
+    };
     let runs = (0..seeds).map(|seed| once(sizes, costs, seed, run));
     let mut runs: Vec<_> = runs.collect();
     let counts = runs[0].1;
@@ -84,30 +78,15 @@ pub fn figure<P: Peer>(
     }
 }
 
-/// The work between two accesses with which a row takes as long on one core as it was measured.
-/// The time is the more the longer the work is, and almost in proportion. Rows that measure one
-/// latency have the work of spawn and join.
-fn work_of<P: Of>(row: &Row) -> f64 {
-    let rows = rows::all();
-    let mut rows = rows.iter();
-    let title = if row.has_work() {
-        row.title
-    } else {
-        rows::SPAWN_JOIN
-    };
-    let row = rows.find(|row| row.title == title).expect("it is a row");
-    let goal = measured::find(row.title).of::<P>()[0];
-    let at = |work| {
-        once(
-            (1, 1, 1),
-            costs_for::<P>(machines::HERE, work),
-            0,
-            P::of(row),
-        )
-        .0
-    };
-    let (few, many) = (at(1.0), at(5.0));
-    (1.0 + 4.0 * (goal - few) / (many - few)).max(0.0)
+/// Puts a text between the marks of that name.
+fn put(page: &str, name: &str, text: &str) -> String {
+    let (begin, end) = (
+        format!("<!-- begin {name} -->\n"),
+        format!("<!-- end {name} -->"),
+    );
+    let (before, rest) = page.split_once(&begin).expect("the mark is there");
+    let (_, after) = rest.split_once(&end).expect("the mark is there");
+    format!("{before}{begin}{text}{end}{after}")
 }
 
 fn main() {
@@ -115,25 +94,17 @@ fn main() {
     let [what, path] = &words[..] else {
         panic!("`page` or `sharded`, and the path of the page");
     };
-    if what == "row" {
-        let number: usize = path.parse().expect("the number of a row");
-        return print!("{}", curves::of_row(&rows::all()[number]));
-    }
     let mut page = fs::read_to_string(path).expect("the page is there");
     let mut put = |name, text: &str| {
-        page = page::put(&page, name, text);
+        page = put(&page, name, text);
         fs::write(path, &page).expect("it can be written");
     };
-    match &**what {
-        "sharded" => put("sharded", &published::table(true)),
-        _ => {
-            put("calibration", &page::calibration());
-            put("measured", &page::measured());
-            put("published", &published::table(false));
-            let curves = curves::all();
-            put("rows", &curves.rows);
-            put("operations", &curves.operations);
-            fs::write(path.replace(".md", ".svg"), curves.picture).expect("it can be written");
-        }
+    if what == "sharded" {
+        return put("sharded", &published::table(true));
     }
+    put("published", &published::table(false));
+    let curves = curves::all();
+    put("rows", &curves.rows);
+    put("operations", &curves.operations);
+    fs::write(path.replace(".md", ".svg"), curves.picture).expect("it can be written");
 }

@@ -1,6 +1,7 @@
 //! The schedulers, behind one trait, so that each row is written once.
 
 use joint_executor::Executor;
+use loom::Waits;
 use tokio::runtime::{Builder, Runtime};
 
 /// The future of a task.
@@ -12,6 +13,8 @@ impl<F: Future<Output: Send + 'static> + Send + 'static> Work for F {}
 pub trait Peer: Sync + Sized + 'static {
     /// Its name in the tables.
     const NAME: &'static str;
+    /// How its mutexes wait.
+    const WAITS: Waits;
     /// The handle of a task.
     type Handle<T: Send + 'static>: Send;
 
@@ -44,6 +47,7 @@ pub struct Joint(Executor);
 
 impl Peer for Joint {
     const NAME: &'static str = "joint";
+    const WAITS: Waits = Waits::Looks;
     type Handle<T: Send + 'static> = joint::JoinHandle<T>;
 
     fn start(workers: usize) -> &'static Self {
@@ -77,6 +81,8 @@ pub struct Tokio(pub Runtime);
 
 impl Peer for Tokio {
     const NAME: &'static str = "tokio";
+    /// As the locks of parking_lot do.
+    const WAITS: Waits = Waits::Yields;
     type Handle<T: Send + 'static> = tokio::task::JoinHandle<T>;
 
     fn start(workers: usize) -> &'static Self {

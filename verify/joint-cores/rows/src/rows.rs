@@ -1,4 +1,4 @@
-//! The rows: their titles, and their functions for each scheduler.
+//! The twelve rows: their titles, and their functions for each scheduler.
 
 use crate::{
     peers::{Joint, Peer, Tokio},
@@ -12,80 +12,60 @@ pub type Run<P> = fn(&'static P, usize) -> f64;
 pub struct Row {
     /// Its title, which is the one of the benches if they have it.
     pub title: &'static str,
-    /// For joint.
-    pub joint: Run<Joint>,
+    /// For joint, with its work between two accesses to shared memory, in nanoseconds.
+    pub joint: (Run<Joint>, f64),
     /// For tokio.
-    pub tokio: Run<Tokio>,
+    pub tokio: (Run<Tokio>, f64),
     /// The operations of a run with so many workers.
     pub operations: fn(usize) -> usize,
     /// Whether all workers have a part of the work.
     pub is_divided: bool,
 }
 
-impl Row {
-    /// Whether its time on one processor says how much work there is between two accesses.
-    pub fn has_work(&self) -> bool {
-        (self.operations)(1) > 100
-    }
-}
-
 macro_rules! rows {
-    ($($title:tt $run:ident ($operations:expr) $is_divided:literal)*) => {
-        vec![$(Row {
+    ($($title:literal $run:ident ($operations:expr) $is_divided:literal $joint:literal $tokio:literal)*) => {
+        [$(Row {
             title: $title,
-            joint: work::$run::<Joint>,
-            tokio: work::$run::<Tokio>,
+            joint: (work::$run::<Joint>, $joint),
+            tokio: (work::$run::<Tokio>, $tokio),
             operations: $operations,
             is_divided: $is_divided,
         }),*]
     };
 }
 
-/// The twelve rows of the curves, and more that are compared with a real machine.
-pub fn all() -> Vec<Row> {
-    rows! {
-        SPAWNERS spawners (|_| 12_800) true
-        "3,200 waiting tasks woken by a thread for each core" wakes (|_| 3_200) true
-        "as many tasks as sleeping workers, from outside: the last begins" wake_all (|n| n) false
-        "as many tasks as workers, from a task: the last begins" wake_all_inside (|n| n) false
-        "spawn and join, on each" spawn_join_on_each (|n| 1_000 * n) true
-        "fan of 1k" fan (|_| 10_000) true
-        "flat scope: 1,000 tasks of 1 us" flat (|_| 1_000) true
-        "fib(20), one branch spawned" fork_join (|_| 10_945) true
-        "100 tasks yield, on each" yields_on_each (|n| 10_000 * n) true
-        "ten tasks yield, all other workers idle" watched (|_| 10_000) false
-        "a chain of 1,000 tasks, each of which joins the next" chain (|_| 1_000) false
-        "timers of 200 us on busy workers: how late" timers (|n| 20 * n) false
-        SPAWN_JOIN one_spawn_join (|_| 1_000) false
-        "10k spawned inside, joined" inside (|_| 10_000) true
-        "fan of 1k, each yields once" fan_of_yields (|_| 10_000) true
-        "yield, 200 x 100" all_yield (|_| 20_000) true
-        "10k spawned outside, joined" outside (|_| 10_000) false
-        "fan of 1k, on each" fan_on_each (|n| 1_000 * n) true
-    }
-}
-
-/// The row of the published points.
-pub const SPAWNERS: &str = "12,800 spawned by a thread for each core, joined";
-/// The row whose work stands for that of single latencies.
-pub const SPAWN_JOIN: &str = "spawn and join";
-/// So many rows have curves.
-pub const CURVES: usize = 12;
+/// The rows. The last two numbers are the work of joint and of tokio between two accesses, with
+/// which a row took as long on one simulated core as on one processor on 2026-11-26, by the
+/// calibration in `docs/cores.md`. Rows that measure one latency have the work of spawn and join.
+pub const ROWS: [Row; 12] = rows! {
+    "12,800 spawned by a thread for each core, joined" spawners (|_| 12_800) true 0.889 24.351
+    "3,200 waiting tasks woken by a thread for each core" wakes (|_| 3_200) true 1.983 27.165
+    "as many tasks as sleeping workers, from outside: the last begins" wake_all (|n| n) false 0.480 4.923
+    "as many tasks as workers, from a task: the last begins" wake_all_inside (|n| n) false 0.480 4.923
+    "spawn and join, on each" spawn_join_on_each (|n| 1_000 * n) true 0.454 5.870
+    "fan of 1k" fan (|_| 10_000) true 0.963 5.008
+    "flat scope: 1,000 tasks of 1 us" flat (|_| 1_000) true 2.580 6.771
+    "fib(20), one branch spawned" fork_join (|_| 10_945) true 1.346 7.141
+    "100 tasks yield, on each" yields_on_each (|n| 10_000 * n) true 0.076 2.302
+    "ten tasks yield, all other workers idle" watched (|_| 10_000) false 0.065 3.126
+    "a chain of 1,000 tasks, each of which joins the next" chain (|_| 1_000) false 1.015 6.485
+    "timers of 200 us on busy workers: how late" timers (|n| 20 * n) false 0.480 4.923
+};
 
 /// By a scheduler's name.
 pub trait Of: Peer {
-    /// The function of a row.
-    fn of(row: &Row) -> Run<Self>;
+    /// The function of a row, and the work.
+    fn of(row: &Row) -> (Run<Self>, f64);
 }
 
 impl Of for Joint {
-    fn of(row: &Row) -> Run<Self> {
+    fn of(row: &Row) -> (Run<Self>, f64) {
         row.joint
     }
 }
 
 impl Of for Tokio {
-    fn of(row: &Row) -> Run<Self> {
+    fn of(row: &Row) -> (Run<Self>, f64) {
         row.tokio
     }
 }

@@ -20,7 +20,6 @@ use loom::{
 use crate::peers::{Peer, Tokio};
 
 const FAN: usize = 1_000;
-const MANY: usize = 10_000;
 const OUTSIDE: usize = 12_800;
 /// The argument of the function that is computed in a doubly recursive way, and its branches.
 const FIB: (u32, usize) = (20, 10_945);
@@ -105,14 +104,6 @@ where
     taken * 1e9 / (operations * workers) as f64
 }
 
-pub fn one_spawn_join<P: Peer>(peer: &'static P, _: usize) -> f64 {
-    timed(peer, 1_000, spawn_join::<P>(1_000))
-}
-
-pub fn inside<P: Peer>(peer: &'static P, _: usize) -> f64 {
-    timed(peer, MANY, fan_out::<P, _>(MANY, |i| async move { i }))
-}
-
 pub fn fan<P: Peer>(peer: &'static P, _: usize) -> f64 {
     timed(peer, 10 * FAN, async {
         for _ in 0..10 {
@@ -121,26 +112,8 @@ pub fn fan<P: Peer>(peer: &'static P, _: usize) -> f64 {
     })
 }
 
-pub fn fan_of_yields<P: Peer>(peer: &'static P, _: usize) -> f64 {
-    timed(peer, 10 * FAN, async {
-        for _ in 0..10 {
-            fan_out::<P, _>(FAN, |_| P::yield_now()).await;
-        }
-    })
-}
-
-pub fn all_yield<P: Peer>(peer: &'static P, _: usize) -> f64 {
-    timed(peer, 200 * 100, yields::<P>(200, 100))
-}
-
 pub fn spawn_join_on_each<P: Peer>(peer: &'static P, workers: usize) -> f64 {
     on_each(peer, workers, 1_000, || spawn_join::<P>(1_000))
-}
-
-pub fn fan_on_each<P: Peer>(peer: &'static P, workers: usize) -> f64 {
-    on_each(peer, workers, FAN, || {
-        fan_out::<P, _>(FAN, |i| async move { i })
-    })
 }
 
 pub fn yields_on_each<P: Peer>(peer: &'static P, workers: usize) -> f64 {
@@ -187,20 +160,6 @@ pub fn chain<P: Peer>(peer: &'static P, _: usize) -> f64 {
 /// Ten tasks yield on one worker, while all others are idle.
 pub fn watched<P: Peer>(peer: &'static P, _: usize) -> f64 {
     timed(peer, 10 * 1_000, yields::<P>(10, 1_000))
-}
-
-/// One thread outside spawns, and joins.
-pub fn outside<P: Peer>(peer: &'static P, _: usize) -> f64 {
-    let start = now();
-    let handles: Vec<_> = (0..MANY)
-        .map(|i| peer.spawn_outside(async move { i }))
-        .collect();
-    joint::block_on(async {
-        for handle in handles {
-            P::join(handle).await;
-        }
-    });
-    since(start, MANY)
 }
 
 /// Threads outside spawn at once, and all is joined: tokio's bench `remote_spawn`.
