@@ -61,10 +61,6 @@ impl<T: ?Sized> Arc<T> {
         sync::Arc::ptr_eq(&this.0, &other.0)
     }
 
-    pub fn strong_count(this: &Self) -> usize {
-        sync::Arc::strong_count(&this.0)
-    }
-
     pub fn downgrade(this: &Self) -> Weak<T> {
         count(Self::as_ptr(this));
         Weak(sync::Arc::downgrade(&this.0))
@@ -104,12 +100,6 @@ impl<T: ?Sized> Deref for Arc<T> {
 
     fn deref(&self) -> &T {
         &self.0
-    }
-}
-
-impl<T: Default> Default for Arc<T> {
-    fn default() -> Self {
-        Self::new(T::default())
     }
 }
 

@@ -1,13 +1,12 @@
-//! The memory of the program: pieces of one stretch, so that addresses lie alike on cache lines in
-//! each run. A piece that is freed goes back to the core that allocated it. The allocator itself
-//! costs nothing, except that a new piece is written where it is allocated.
+//! The memory of the program: chunks that begin with a line, so that pieces lie alike on cache
+//! lines in each run. A piece that is freed goes back to the core that allocated it. The allocator
+//! itself costs nothing, except that a new piece is written where it is allocated.
 
 use core::{
     alloc::{GlobalAlloc, Layout},
-    cell::Cell,
-    ptr::null_mut,
+    cell::{Cell, RefCell},
 };
-use std::alloc::System;
+use std::{alloc::System, collections::HashMap};
 
 use crate::machine;
 
@@ -15,27 +14,22 @@ use crate::machine;
 const LARGEST: usize = 4096;
 /// A chunk has pieces of one size, for one core.
 const CHUNK: usize = 1 << 16;
-const CHUNKS: usize = 1 << 15;
 /// Sizes are multiples of it.
 const GRAIN: usize = 16;
-const SIZES: usize = LARGEST / GRAIN + 1;
-const CORES: usize = 64;
 
+#[derive(Default)]
 struct Lists {
-    base: *mut u8,
-    chunks: usize,
-    /// The core that a chunk belongs to.
-    owners: [u8; CHUNKS],
-    /// The free pieces, each of which begins with the address of the next one.
-    free: [[*mut u8; SIZES]; CORES],
-    /// What is left of the last chunk.
-    rest: [[(*mut u8, usize); SIZES]; CORES],
+    /// The core that a chunk belongs to, by its address divided by its size.
+    owners: HashMap<usize, usize>,
+    /// The free pieces by core and size.
+    free: HashMap<(usize, usize), Vec<*mut u8>>,
 }
 
 std::thread_local! {
     /// Whether code of the program runs, and not the simulator's.
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
-    static LISTS: Cell<*mut Lists> = const { Cell::new(null_mut()) };
+    /// The lists of this thread of the system, which are leaked.
+    static LISTS: Cell<Option<&'static RefCell<Lists>>> = const { Cell::new(None) };
 }
 
 /// Sets whether code of the program runs, and returns whether it did.
@@ -48,57 +42,37 @@ static HEAP: Heap = Heap;
 
 struct Heap;
 
-/// Returns the lists of this thread of the system, which are made once.
-fn lists() -> *mut Lists {
-    let lists = LISTS.get();
-    if !lists.is_null() {
-        return lists;
-    }
-    // SAFETY: the layout is not empty, and zeroes are valid lists.
-    let made: *mut Lists = unsafe { System.alloc_zeroed(Layout::new::<Lists>()) }.cast();
-    let stretch = Layout::from_size_align(CHUNK * CHUNKS, CHUNK).expect("it is valid");
-    // SAFETY: the layout is not empty.
-    let base = unsafe { System.alloc(stretch) };
-    assert!(
-        !made.is_null() && !base.is_null(),
-        "there is no memory left"
-    );
-    // SAFETY: the lists are this thread's.
-    unsafe { (*made).base = base };
-    LISTS.set(made);
-    made
-}
-
 impl Lists {
+    /// Takes a piece of a core.
     fn take(&mut self, core: usize, size: usize) -> *mut u8 {
-        let grains = size / GRAIN;
-        let first = self.free[core][grains];
-        if !first.is_null() {
-            // SAFETY: a free piece begins with the address of the next one.
-            self.free[core][grains] = unsafe { first.cast::<*mut u8>().read() };
-            return first;
+        let free = self.free.entry((core, size)).or_default();
+        if free.is_empty() {
+            let layout = Layout::from_size_align(CHUNK, CHUNK).expect("it is valid");
+            // SAFETY: the layout is not empty.
+            let chunk = unsafe { System.alloc(layout) };
+            assert!(!chunk.is_null(), "there is no memory left");
+            self.owners.insert(chunk.addr() / CHUNK, core);
+            // SAFETY: within the chunk. The first one is taken first.
+            let piece = |number| unsafe { chunk.add(number * size) };
+            free.extend((0..CHUNK / size).rev().map(piece));
         }
-        let (mut rest, mut left) = self.rest[core][grains];
-        if left < size {
-            assert!(self.chunks < CHUNKS, "the program's memory is used up");
-            self.owners[self.chunks] = core as u8;
-            // SAFETY: within the stretch.
-            rest = unsafe { self.base.add(self.chunks * CHUNK) };
-            left = CHUNK;
-            self.chunks += 1;
-        }
-        // SAFETY: within the chunk.
-        self.rest[core][grains] = (unsafe { rest.add(size) }, left - size);
-        rest
+        free.pop().expect("a chunk has pieces")
+    }
+
+    /// Gives a piece back. Returns whether it is one of a chunk.
+    fn give(&mut self, piece: *mut u8, size: usize) -> bool {
+        let Some(core) = self.owners.get(&(piece.addr() / CHUNK)) else {
+            return false;
+        };
+        self.free.entry((*core, size)).or_default().push(piece);
+        true
     }
 }
 
 /// The size of the pieces for a layout, which has the alignment.
 fn size_of(layout: Layout) -> usize {
-    layout
-        .size()
-        .max(1)
-        .next_multiple_of(layout.align().max(GRAIN))
+    let grain = layout.align().max(GRAIN);
+    layout.size().max(1).next_multiple_of(grain)
 }
 
 /// The layout of what begins with a cache line, wherever the system puts it.
@@ -118,9 +92,15 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: as the caller says.
             return unsafe { System.alloc(layout) };
         }
-        let core = machine::core();
-        // SAFETY: only this thread uses the lists.
-        let piece = unsafe { &mut *lists() }.take(core, size);
+        // What the lists themselves allocate is the system's.
+        inside(false);
+        let lists = LISTS.get().unwrap_or_else(|| {
+            let lists = &*Box::leak(Box::default());
+            LISTS.set(Some(lists));
+            lists
+        });
+        let piece = lists.borrow_mut().take(machine::core(), size);
+        inside(true);
         machine::written(piece.addr(), size);
         piece
     }
@@ -131,18 +111,15 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: as the caller says.
             return unsafe { System.dealloc(piece, on_a_line(layout)) };
         }
-        let lists = LISTS.try_with(Cell::get).unwrap_or(null_mut());
-        if !lists.is_null() {
-            // SAFETY: only this thread uses the lists.
-            let lists = unsafe { &mut *lists };
-            let offset = piece.addr().wrapping_sub(lists.base.addr());
-            if offset < CHUNK * CHUNKS {
-                let core = usize::from(lists.owners[offset / CHUNK]);
-                let first = &mut lists.free[core][size / GRAIN];
-                // SAFETY: the piece is free, and has room for an address.
-                unsafe { piece.cast::<*mut u8>().write(*first) };
-                *first = piece;
-                return;
+        if let Ok(Some(lists)) = LISTS.try_with(Cell::get) {
+            // While they are borrowed, they give up memory of their own.
+            if let Ok(mut lists) = lists.try_borrow_mut() {
+                let was_inside = inside(false);
+                let is_given = lists.give(piece, size);
+                inside(was_inside);
+                if is_given {
+                    return;
+                }
             }
         }
         // SAFETY: as the caller says.

@@ -1,12 +1,7 @@
 //! Thread-locals.
 
-use core::{
-    any::Any,
-    cell::OnceCell,
-    fmt,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
-use std::sync::OnceLock;
+use core::{any::Any, cell::Cell};
+use std::rc::Rc;
 
 use crate::machine::with_locals;
 
@@ -14,34 +9,17 @@ use crate::machine::with_locals;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct AccessError(());
 
-impl fmt::Display for AccessError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("already destroyed")
-    }
-}
+/// A local of each thread: the function that makes it. Its own address tells it apart.
+#[derive(Debug)]
+pub struct LocalKey<T: 'static>(fn() -> T);
 
-impl core::error::Error for AccessError {}
-
-/// A local of each thread.
-pub struct LocalKey<T: 'static> {
-    init: fn() -> T,
-    number: OnceLock<usize>,
-}
-
-impl<T> fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LocalKey")
-    }
-}
-
-/// The number of the next local.
-static KEYS: AtomicUsize = AtomicUsize::new(0);
+/// The locals of one thread by the addresses of their keys, without the values that are gone.
+pub(crate) type Locals = Vec<(usize, Option<Rc<dyn Any>>)>;
 
 impl<T: 'static> LocalKey<T> {
     #[doc(hidden)]
     pub const fn new(init: fn() -> T) -> Self {
-        let number = OnceLock::new();
-        Self { init, number }
+        Self(init)
     }
 
     /// Calls `f` with the value.
@@ -57,63 +35,50 @@ impl<T: 'static> LocalKey<T> {
     /// # Errors
     /// If the value is gone.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        let key = *self.number.get_or_init(|| KEYS.fetch_add(1, Relaxed));
-        let place = with_locals(|locals| {
-            if locals.len() <= key {
-                locals.resize_with(key + 1, || Local::Absent);
+        let key = core::ptr::from_ref(self).addr();
+        let find = |locals: &mut Locals| {
+            let local = locals.iter().find(|local| local.0 == key);
+            local.map(|local| local.1.clone())
+        };
+        let kept = match with_locals(find).ok_or(AccessError(()))? {
+            Some(kept) => kept,
+            None => {
+                let value = (self.0)();
+                with_locals(|locals| {
+                    let kept: Option<Rc<dyn Any>> = Some(Rc::new(value));
+                    locals.push((key, kept.clone()));
+                    kept
+                })
+                .flatten()
             }
-            if let Local::Absent = locals[key] {
-                locals[key] = Local::Here(Box::new(OnceCell::<T>::new()));
-            }
-            match &locals[key] {
-                Local::Here(local) => local.downcast_ref::<OnceCell<T>>().map(core::ptr::from_ref),
-                _ => None,
-            }
-        });
-        let place = place.flatten().ok_or(AccessError(()))?;
-        // SAFETY: the box is dropped at the end of its thread, which runs this.
-        let place = unsafe { &*place };
-        Ok(f(place.get_or_init(self.init)))
+        };
+        let value = kept.ok_or(AccessError(()))?;
+        Ok(f(value.downcast_ref().expect("a key has one type")))
     }
-}
-
-/// The place of a local in one thread.
-#[derive(Default)]
-pub(crate) enum Local {
-    #[default]
-    Absent,
-    Here(Box<dyn Any>),
-    Gone,
 }
 
 /// Drops the locals of a thread that ends, one by one. Each may use those that are left.
 pub(crate) fn end() {
-    for key in 0..KEYS.load(Relaxed) {
-        let local = with_locals(|locals| {
-            let local = locals.get_mut(key)?;
-            Some(core::mem::replace(local, Local::Gone))
-        });
-        drop(local);
+    for place in 0.. {
+        let local = with_locals(|locals| locals.get_mut(place).map(|local| local.1.take()));
+        if local.flatten().is_none() {
+            return;
+        }
     }
 }
 
-impl<T: 'static> LocalKey<core::cell::Cell<T>> {
+impl<T: 'static> LocalKey<Cell<T>> {
     /// Returns the value.
     pub fn get(&'static self) -> T
     where
         T: Copy,
     {
-        self.with(core::cell::Cell::get)
+        self.with(Cell::get)
     }
 
     /// Sets the value.
     pub fn set(&'static self, value: T) {
         self.with(|cell| cell.set(value));
-    }
-
-    /// Sets the value, and returns the one before.
-    pub fn replace(&'static self, value: T) -> T {
-        self.with(|cell| cell.replace(value))
     }
 }
 

@@ -98,6 +98,7 @@ unsafe impl<T: ?Sized + Send> Send for Mutex<T> {}
 unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// A mutex that is held.
+#[derive(Debug)]
 pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
 
 impl<T> Mutex<T> {
@@ -138,12 +139,6 @@ impl<T: ?Sized> fmt::Debug for Mutex<T> {
     }
 }
 
-impl<T: ?Sized> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MutexGuard")
-    }
-}
-
 impl<T: ?Sized> Deref for MutexGuard<'_, T> {
     type Target = T;
 
@@ -170,8 +165,6 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
 pub type RwLock<T> = Mutex<T>;
 /// Its guard.
 pub type RwLockReadGuard<'a, T> = MutexGuard<'a, T>;
-/// Its guard.
-pub type RwLockWriteGuard<'a, T> = MutexGuard<'a, T>;
 
 /// Whether the time has passed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

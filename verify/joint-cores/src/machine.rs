@@ -25,7 +25,7 @@ use corosensei::{Coroutine, Yielder};
 use crate::{
     Costs, heap,
     kernel::{Event, MOST, catch_up},
-    locals::Local,
+    locals::Locals,
 };
 
 /// The size of a cache line.
@@ -118,7 +118,7 @@ pub(crate) struct Thread {
     /// Tells its sleeps apart.
     pub(crate) sleeps: u64,
     pub(crate) timed_out: bool,
-    pub(crate) locals: Vec<Local>,
+    pub(crate) locals: Locals,
 }
 
 pub(crate) struct Machine {
@@ -316,7 +316,7 @@ pub(crate) fn thread() -> usize {
 }
 
 /// The locals of the running thread.
-pub(crate) fn with_locals<R>(f: impl FnOnce(&mut Vec<Local>) -> R) -> Option<R> {
+pub(crate) fn with_locals<R>(f: impl FnOnce(&mut Locals) -> R) -> Option<R> {
     with_thread(|machine, thread| f(&mut machine.threads[thread].locals))
 }
 

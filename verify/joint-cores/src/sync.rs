@@ -4,9 +4,7 @@ pub use std::sync::{LockResult, OnceLock, PoisonError, TryLockError, TryLockResu
 
 pub use crate::{
     arc::{Arc, Weak},
-    locks::{
-        Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard, WaitTimeoutResult,
-    },
+    locks::{Condvar, Mutex, MutexGuard, RwLock, RwLockReadGuard, WaitTimeoutResult},
 };
 
 /// The atomics.
@@ -103,10 +101,6 @@ pub mod atomic {
                     Err(before)
                 }
 
-                pub fn get_mut(&mut self) -> &mut $value {
-                    self.0.get_mut()
-                }
-
                 pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
                     f(self.0.get_mut())
                 }
@@ -144,16 +138,4 @@ pub mod atomic {
         fetch_and BitAnd::bitand, fetch_or BitOr::bitor, fetch_xor BitXor::bitxor
     );
     atomic!(AtomicPtr<T>, *mut T,);
-
-    impl Default for AtomicBool {
-        fn default() -> Self {
-            Self::new(false)
-        }
-    }
-
-    impl<T> Default for AtomicPtr<T> {
-        fn default() -> Self {
-            Self::new(core::ptr::null_mut())
-        }
-    }
 }

@@ -45,11 +45,6 @@ impl Thread {
         self.0.id
     }
 
-    /// Returns nothing, because no name is kept.
-    pub fn name(&self) -> Option<&str> {
-        None
-    }
-
     /// Makes the thread's current or next `park` return.
     pub fn unpark(&self) {
         if self.0.token.swap(1, SeqCst) == 2 {
@@ -137,11 +132,6 @@ impl<T> JoinHandle<T> {
         // SAFETY: the thread has ended, and there is one handle.
         let result = unsafe { &mut *self.packet.result.get() }.take();
         Ok(result.expect("a thread that has ended has a result"))
-    }
-
-    /// Whether the thread has ended.
-    pub fn is_finished(&self) -> bool {
-        self.packet.ended.load(SeqCst) != 0
     }
 
     /// Returns the handle of the thread.
