@@ -34,45 +34,6 @@ fn a_future_that_was_never_polled_is_dropped_at_once() {
 }
 
 #[test]
-fn a_future_that_drops_its_own_last_handle_ends_at_its_next_suspension() {
-    check(|| async {
-        let log = Log::new();
-        let own = Arc::new(Mutex::new(None::<Task<()>>));
-        let (go, went) = oneshot::channel::<()>();
-        let (future, inside, slot) = (log.on_drop("future"), log.clone(), own.clone());
-        let task = spawn(async move {
-            let _future = future;
-            went.await.unwrap();
-            drop(slot.lock().unwrap().take());
-            inside.add("runs on");
-            yield_now().await;
-            inside.add("never");
-        });
-        *own.lock().unwrap() = Some(task);
-        go.send(()).unwrap();
-        settled().await;
-        assert_eq!(log.all(), ["runs on", "future"]);
-    });
-}
-
-#[test]
-fn a_poll_that_is_ready_wins_against_a_cancellation_within_it() {
-    check(|| async {
-        let own = Arc::new(Mutex::new(None::<Task<u32>>));
-        let (go, went) = oneshot::channel::<()>();
-        let slot = own.clone();
-        let task = spawn(async move {
-            went.await.unwrap();
-            slot.lock().unwrap().take().unwrap().cancel();
-            5
-        });
-        *own.lock().unwrap() = Some(task.clone());
-        go.send(()).unwrap();
-        assert_eq!(task.await.unwrap(), 5);
-    });
-}
-
-#[test]
 fn nested_tasks_are_cancelled_from_the_outside_in_and_siblings_in_order() {
     check(|| async {
         let log = Log::new();

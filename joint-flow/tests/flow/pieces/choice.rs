@@ -9,43 +9,6 @@ use joint_flow::{
 use crate::prelude::*;
 
 #[test]
-fn later_branches_are_not_made() {
-    check(|| async {
-        let made = Cell::new(0);
-        let make = |polls| {
-            made.set(made.get() + 1);
-            after(polls, polls)
-        };
-        let won = choose()
-            .when(|| make(2), |n| n)
-            .when(|| make(0), |n| n)
-            .when(|| make(0), |_| panic!("a later branch has won"))
-            .await;
-        assert_eq!((won, made.get()), (0, 2));
-    });
-}
-
-#[test]
-fn the_first_that_is_ready_wins() {
-    check(|| async {
-        let (first, receives_first) = oneshot::channel();
-        let (second, receives_second) = oneshot::channel();
-        let mut choice = pin!(
-            choose()
-                .when(|| receives_first, |_| 1)
-                .when(|| receives_second, |_| 2)
-        );
-        let mut cx = Context::from_waker(Waker::noop());
-        // With a small budget, it would be refused.
-        joint::budget::refill();
-        assert!(choice.as_mut().poll(&mut cx).is_pending());
-        second.send(()).unwrap();
-        first.send(()).unwrap();
-        assert_eq!(choice.poll(&mut cx), Poll::Ready(1));
-    });
-}
-
-#[test]
 fn everything_else_is_dropped_before_the_handler_runs() {
     check(|| async {
         let log = Log::new();

@@ -116,20 +116,6 @@ fn the_drop_cancels_in_the_order_of_insertion() {
 }
 
 #[test]
-fn awaiting_by_value_cancels_the_other_children_before_it_returns() {
-    check(|| async {
-        let log = Log::new();
-        let collection = Collection::new();
-        collection.add(holding(log.on_drop("first")));
-        collection.add(async { Err(()) });
-        collection.add(holding(log.on_drop("third")));
-        settled().await;
-        assert_eq!(collection.await, Err(()));
-        assert_eq!(log.all(), ["first", "third"]);
-    });
-}
-
-#[test]
 fn a_destructor_that_panics_keeps_no_sibling_alive() {
     check(|| async {
         let log = Log::new();
@@ -182,18 +168,6 @@ fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first()
         end.send(()).unwrap();
         assert_eq!((&mut collection).await, Ok(()));
         assert!(collection.is_empty());
-    });
-}
-
-#[test]
-fn the_other_mode_never_returns_ok() {
-    check(|| async {
-        let mut collection = Collection::<()>::new();
-        for n in 0..4 {
-            collection.add(after(n, Ok(())));
-        }
-        settled().await;
-        assert!(collection.is_empty() && is_pending(&mut collection).await);
     });
 }
 

@@ -5,62 +5,6 @@ use crate::prelude::*;
 type Never = std::future::Pending<Result<u8, &'static str>>;
 
 #[test]
-fn the_nth_success_ends_it() {
-    check(|| async {
-        let replicas = [
-            after(3, Ok::<_, &str>('a')),
-            after(1, Ok('b')),
-            after(2, Ok('c')),
-        ];
-        assert_eq!(quorum(2, replicas).await, Ok([None, Some('b'), Some('c')]));
-        let replicas = vec![after(2, Ok('a')), after(1, Err("lost")), after(3, Ok('c'))];
-        let values = quorum(2, replicas).await;
-        assert_eq!(values, Ok(vec![Some('a'), None, Some('c')]));
-    });
-}
-
-/// All have succeeded when they are polled: they count from left to right.
-#[test]
-fn exactly_n_values_are_returned() {
-    check(|| async {
-        for n in 0..=4 {
-            let ready = std::array::from_fn::<_, 4, _>(|number| ready(Ok::<_, ()>(number)));
-            let values = quorum(n, ready).await.unwrap();
-            assert_eq!(
-                values,
-                std::array::from_fn(|number| (number < n).then_some(number))
-            );
-        }
-    });
-}
-
-/// With the number of failures that it tolerates, it succeeds.
-#[test]
-fn every_outcome_of_five() {
-    check(|| async {
-        let n = joint_sim::random() as usize % 7;
-        for succeeds in 0..1_usize << 5 {
-            let futures = std::array::from_fn::<_, 5, _>(|number| {
-                let succeeds = succeeds >> number & 1 == 1;
-                after(number % 3, if succeeds { Ok(number) } else { Err(number) })
-            });
-            let successes = succeeds.count_ones() as usize;
-            match quorum(n, futures).await {
-                Ok(values) => {
-                    assert!(successes >= n);
-                    assert_eq!(values.iter().flatten().count(), n);
-                }
-                Err(errors) => {
-                    assert!(successes < n);
-                    let failed = errors.iter().flatten().count();
-                    assert_eq!(failed, if n > 5 { 0 } else { 5 - n + 1 });
-                }
-            }
-        }
-    });
-}
-
-#[test]
 fn a_strict_quorum_fails_on_the_first_error() {
     check(|| async {
         let replicas = || [after(3, Ok(1)), after(2, Ok(2)), after(1, Err("lost"))];
@@ -174,16 +118,6 @@ fn a_loser_that_was_woken_with_the_winner_is_polled() {
             Poll::Ready((1..count).map(|n| (n, Ok('x'))).collect())
         );
     }
-}
-
-#[test]
-fn any_returns_the_first_success() {
-    check(|| async {
-        let futures = [after(3, Ok('a')), after(1, Err("lost")), after(2, Ok('c'))];
-        assert_eq!(any(futures).await, Ok((2, 'c')));
-        let both = [after(1, Ok::<_, ()>(1)), after(1, Ok(2))];
-        assert_eq!(any(both).await, Ok((0, 1)));
-    });
 }
 
 #[test]

@@ -6,17 +6,6 @@ use joint_flow::{OneOf4, OneOf5, OneOf6, OneOf7, OneOf8};
 use crate::prelude::*;
 
 #[test]
-fn the_leftmost_ready_one_wins() {
-    check(|| async {
-        assert_eq!(race((ready('a'), ready("b"))).await, OneOf2::A('a'));
-        let third = race((pending::<()>(), after(1, 'b'), ready('c')));
-        assert_eq!(third.await, OneOf3::C('c'));
-        assert_eq!(race([after(2, 0), after(1, 1), after(1, 2)]).await, (1, 1));
-        assert_eq!(race(vec![after(1, 'x'), after(1, 'y')]).await, (0, 'x'));
-    });
-}
-
-#[test]
 fn the_leftmost_wins_among_those_woken_at_once() {
     let (left, left_receiver) = oneshot::channel();
     let (right, right_receiver) = oneshot::channel();
@@ -26,14 +15,6 @@ fn the_leftmost_wins_among_those_woken_at_once() {
     right.send("right").unwrap();
     left.send("left").unwrap();
     assert_eq!(both.poll(&mut cx), Poll::Ready((0, Ok("left"))));
-}
-
-#[test]
-fn an_error_wins_like_a_value() {
-    check(|| async {
-        let winner = race([after(1, Err("lost")), after(1, Ok(1))]).await;
-        assert_eq!(winner, (0, Err("lost")));
-    });
 }
 
 #[test]
