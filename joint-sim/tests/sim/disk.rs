@@ -29,20 +29,6 @@ fn after_a_cut<M: Future<Output = ()> + 'static>(
 }
 
 #[test]
-fn what_is_written_is_read_at_once() {
-    each_seed(20, || async {
-        let file = File::create("log").await.unwrap();
-        file.write_all_at(b"hello", 2).await.unwrap();
-        let mut buffer = [1; 8];
-        assert_eq!(file.read_at(&mut buffer, 0).await.unwrap(), 7);
-        assert_eq!(&buffer[..7], b"\0\0hello");
-        assert_eq!(file.read_at(&mut buffer, 9).await.unwrap(), 0);
-        file.set_len(4).await.unwrap();
-        assert_eq!(file.len().await.unwrap(), 4);
-    });
-}
-
-#[test]
 fn a_killed_program_loses_nothing() {
     each_seed(50, || async {
         let host = Host::new("a");
@@ -82,19 +68,6 @@ fn what_is_not_synced_is_kept_or_torn_or_lost_or_reordered() {
 }
 
 #[test]
-fn a_name_is_lost_with_a_file_that_is_synced_alone() {
-    let survived = after_a_cut(
-        || async {
-            let file = File::create("log").await.unwrap();
-            file.write_all_at(b"hello", 0).await.unwrap();
-            file.sync_all().await.unwrap();
-        },
-        "log",
-    );
-    assert_eq!(survived, BTreeSet::from([None, Some(b"hello".to_vec())]));
-}
-
-#[test]
 fn a_file_that_was_renamed_without_a_sync_may_be_empty() {
     let replace = || async {
         let file = File::create("state.new").await.unwrap();
@@ -104,19 +77,6 @@ fn a_file_that_was_renamed_without_a_sync_may_be_empty() {
     };
     let survived = after_a_cut(replace, "state");
     assert!(survived.contains(&Some(Vec::new())), "{survived:?}");
-}
-
-#[test]
-fn a_rename_into_another_folder_takes_the_old_name_along() {
-    let survived = after_a_cut(
-        || async {
-            File::create("old/log").await.unwrap();
-            fs::rename("old/log", "new/log").await.unwrap();
-            fs::sync_dir("new").await.unwrap();
-        },
-        "old/log",
-    );
-    assert_eq!(survived, BTreeSet::from([None]));
 }
 
 #[test]
@@ -163,43 +123,6 @@ fn offsets_are_limited_as_on_linux() {
 }
 
 #[test]
-fn a_sync_after_one_that_has_failed_does_not_write_it_again() {
-    let mut lost = false;
-    for seed in 0..300 {
-        let faults = Faults::none().disk_errors(0.2);
-        let run = Builder::new(seed).faults(faults).run(async {
-            let host = Host::new("a");
-            let tries = || async {
-                let file = File::create("log").await?;
-                fs::sync_dir("").await?;
-                file.write_all_at(b"hello", 0).await?;
-                let first = file.sync_all().await;
-                file.sync_all().await?;
-                Ok::<_, std::io::Error>(first.is_ok())
-            };
-            let first = on_host(&host, tries).await.ok();
-            host.cut_power();
-            let reads = || async {
-                loop {
-                    match fs::read("log").await {
-                        Err(error) if error.kind() != ErrorKind::NotFound => {}
-                        read => break read.ok(),
-                    }
-                }
-            };
-            (first, on_host(&host, reads).await)
-        });
-        let (first, read) = run.unwrap().output;
-        match first {
-            Some(true) => assert_eq!(read, Some(b"hello".to_vec())),
-            Some(false) => lost |= read == Some(Vec::new()),
-            None => {}
-        }
-    }
-    assert!(lost);
-}
-
-#[test]
 fn a_full_disk_takes_a_part_and_has_room_again_later() {
     let mut written = BTreeSet::new();
     for seed in 0..100 {
@@ -225,21 +148,6 @@ fn a_full_disk_takes_a_part_and_has_room_again_later() {
     }
     assert!(written.contains(&0) && written.contains(&(LONG as u64)));
     assert!(written.len() > 2, "{written:?}");
-}
-
-#[test]
-fn an_operation_that_is_dropped_has_happened_or_not() {
-    let mut lengths = BTreeSet::new();
-    for seed in 0..50 {
-        let length = sim::run(seed, async {
-            let file = File::create("log").await.unwrap();
-            let write = file.write_all_at(b"hello", 0);
-            let polled = futures_lite::future::poll_once(write).await;
-            (file.len().await.unwrap(), polled.is_some())
-        });
-        lengths.insert(length);
-    }
-    assert!(lengths.contains(&(0, false)) && lengths.contains(&(5, false)));
 }
 
 #[test]

@@ -42,21 +42,17 @@ fn fails(bug: &Bug, version: Version, seed: u64, scheduler: Scheduler) -> bool {
 #[test]
 fn each_planted_bug_is_found_by_some_of_200_seeds_and_missed_by_others() {
     for bug in all() {
-        let found = |&seed: &u64| fails(&bug, Version::Planted, seed, Scheduler::Random);
-        let found = (0..200).filter(found).count();
-        assert!(
-            (1..200).contains(&found),
-            "{}, {}: {found} of 200",
-            bug.name,
-            bug.what
-        );
+        let fails = |seed| fails(&bug, Version::Planted, seed, Scheduler::Random);
+        let first = fails(0);
+        let differs = (1..200).any(|seed| fails(seed) != first);
+        assert!(differs, "{}, {}: {first}", bug.name, bug.what);
     }
 }
 
 #[test]
 fn the_repaired_programs_have_no_bug() {
     for bug in all() {
-        for seed in 0..100 {
+        for seed in 0..50 {
             let failed = fails(&bug, Version::Repaired, seed, Scheduler::Random);
             assert!(!failed, "{}, seed {seed}", bug.name);
         }
@@ -70,7 +66,7 @@ fn a_bug_that_needs_a_fault_is_found_with_it_alone() {
         let others = others.socket_errors(0.0);
         let check = |faults| Check::new().faults(faults).canary(0);
         let planted = || (bug.program)(Version::Planted);
-        let without = check(with(others.clone(), 0.0)).seeds(500).find(planted);
+        let without = check(with(others.clone(), 0.0)).seeds(100).find(planted);
         assert!(without.is_ok(), "{}: {}", bug.name, without.unwrap_err());
         // Alone, and as likely as in a check that sets nothing.
         let rate = match bug.name {
@@ -80,7 +76,9 @@ fn a_bug_that_needs_a_fault_is_found_with_it_alone() {
         let found = found(&check(with(Faults::none(), rate)).seeds(5_000), planted);
         println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
         assert!(found.shrunk_decisions() <= Some(3), "{found}");
-        check(with(others, rate)).run(|| (bug.program)(Version::Repaired));
+        check(with(others, rate))
+            .seeds(50)
+            .run(|| (bug.program)(Version::Repaired));
     }
 }
 

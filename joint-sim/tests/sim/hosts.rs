@@ -232,18 +232,3 @@ fn a_host_is_killed_while_a_poll_of_it_is_blocked() {
     });
     outcome.unwrap();
 }
-
-#[test]
-fn a_poll_that_is_blocked_forever_does_not_outlive_the_run() {
-    let outcome = Builder::new(1).run(async {
-        let host = Host::new("a");
-        host.run(|| async {
-            block_on(pending::<()>());
-        });
-        sleep(SECOND).await;
-        host.kill();
-        sleep(SECOND).await;
-        3
-    });
-    assert_eq!(outcome.unwrap().output, 3);
-}

@@ -3,6 +3,5 @@
 mod both;
 mod datagrams;
 mod dialogues;
-pub(crate) mod storm;
 mod streams;
 mod types;

@@ -33,12 +33,12 @@ async fn rarely_fails() {
 #[test]
 fn several_threads_report_the_same_as_one() {
     let mut runs = Vec::new();
-    for first in [0, 1_000, 2_000, 3_000] {
-        let check = Check::new().first_seed(first).shrink_runs(50);
+    for first in [0, 1_000] {
+        let check = Check::new().first_seed(first).shrink_runs(20);
         let serial = check.find(rarely_fails).unwrap_err();
         let expected = report(&serial);
         assert!(expected.contains("several_threads_report_the_same_as_one"));
-        for jobs in [0, 1, 2, 5] {
+        for jobs in [0, 2, 5] {
             let found = check.clone().jobs(jobs).find(rarely_fails).unwrap_err();
             assert_eq!(report(&found), expected);
         }

@@ -216,19 +216,6 @@ fn a_paused_host_can_be_killed_and_is_not_paused_after_that() {
 }
 
 #[test]
-fn a_run_ends_with_paused_hosts() {
-    for seed in 0..20 {
-        let drops = Rc::new(Cell::new(0));
-        let outcome = Builder::new(seed).run(async {
-            let _host = busy_host(&drops);
-            sleep(2 * SECOND).await;
-        });
-        assert_eq!(drops.get(), 2);
-        assert_eq!(outcome.unwrap().unfinished.len(), 3);
-    }
-}
-
-#[test]
 fn waits_that_block_are_paused_too() {
     each_seed(20, || async {
         let log = Log::new();
@@ -289,37 +276,6 @@ fn a_deadlock_names_the_hosts_that_are_paused() {
     let report = failure.to_string();
     says(&report, "\n  the host `a` is paused\n");
     says(&report, ": host `a` paused\n");
-}
-
-/// Two hosts that write down each second.
-async fn ticks() -> [Vec<u64>; 2] {
-    let start = now();
-    let logs = ["a", "b"].map(|name| {
-        let log = Rc::new(RefCell::new(Vec::new()));
-        let ticks = log.clone();
-        run_once(&Host::new(name), move || async move {
-            loop {
-                ticks.borrow_mut().push((now() - start).as_secs());
-                sleep(SECOND).await;
-            }
-        });
-        log
-    });
-    sleep(100 * SECOND).await;
-    logs.map(|log| log.take())
-}
-
-#[test]
-fn a_fault_pauses_one_host_while_others_go_on() {
-    let faults = Faults::none().pauses(0.02).longest_delay(60 * SECOND);
-    let run = |seed| Builder::new(seed).faults(faults.clone()).run(ticks());
-    let is_paused_alone = |seed| {
-        let [one, other] = run(seed).unwrap().output;
-        let long = one.windows(2).find(|pair| pair[1] > pair[0] + 10);
-        long.is_some_and(|pair| (pair[0]..pair[1]).all(|second| other.contains(&second)))
-    };
-    let paused = (0..100).filter(|&seed| is_paused_alone(seed)).count();
-    assert!((10..90).contains(&paused), "{paused}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ fn is_found<F: Future<Output = ()>>(program: fn(Version) -> F, what: &str, woken
         Scheduler::Pct { depth: 3 },
     ];
     let runs = schedulers.into_iter().flat_map(|scheduler| {
-        (0..20).map(move |seed| Builder::new(seed).scheduler(scheduler.clone()))
+        (0..5).map(move |seed| Builder::new(seed).scheduler(scheduler.clone()))
     });
     for run in runs {
         let failure = run.trace(true).run(program(Version::Planted)).unwrap_err();

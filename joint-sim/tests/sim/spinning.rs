@@ -155,43 +155,43 @@ fn is_right<F: Future<Output = ()>>(seeds: u64, program: fn() -> F) {
 
 #[test]
 fn a_program_that_yields_until_a_flag_is_set_is_right() {
-    is_right(24, a_flag);
+    is_right(12, a_flag);
 }
 
 #[test]
 fn tasks_that_yield_for_one_another_are_right() {
-    is_right(256, a_row);
-    is_right(256, a_value);
+    is_right(24, a_row);
+    is_right(24, a_value);
 }
 
 #[test]
 fn a_host_that_yields_until_another_has_set_a_flag_is_right() {
-    is_right(256, another_host);
+    is_right(24, another_host);
 }
 
 #[test]
 fn a_program_that_yields_until_a_message_has_come_is_right() {
-    is_right(256, a_message);
+    is_right(24, a_message);
 }
 
 #[test]
 fn tasks_that_ask_one_another_until_it_is_time_are_right() {
-    is_right(64, an_answer);
+    is_right(6, an_answer);
 }
 
 #[test]
 fn a_program_that_yields_until_it_is_time_is_right() {
-    is_right(24, a_time);
+    is_right(12, a_time);
 }
 
 #[test]
 fn a_program_that_yields_until_a_task_has_ended_is_right() {
-    is_right(24, a_task);
+    is_right(12, a_task);
 }
 
 #[test]
 fn a_function_that_yields_and_a_poll_that_yields_and_blocks_are_right() {
-    is_right(64, blocking);
+    is_right(6, blocking);
 }
 
 #[test]

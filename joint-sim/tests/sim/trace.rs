@@ -10,7 +10,7 @@ use joint_sim::{
     net::{TcpListener, TcpStream, UdpSocket},
 };
 
-use crate::{faults, net::storm::requests_in_a_storm, prelude::*};
+use crate::{faults, prelude::*, services};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
@@ -158,7 +158,7 @@ async fn everything() {
         spawn_detached(async move { _ = woken.await });
     }
     faults::program().await;
-    requests_in_a_storm().await;
+    services::repaired().await;
     let local = spawn(async { spawn_local(async { 2 }).await });
     let scope = async_scope(vec![1; 64], async |scope| {
         join(scope.env().iter().map(|_| scope.spawn(yield_now()))).await;
@@ -236,7 +236,8 @@ fn digests_are_the_same_on_every_machine_and_in_every_build() {
 fn each_process_sees_the_same_events() {
     let print = || {
         for seed in 0..4 {
-            let outcome = Builder::new(seed).trace(true).run(everything()).unwrap();
+            let run = Builder::new(seed).trace(true).faults(Faults::all());
+            let outcome = run.run(everything()).unwrap();
             println!("{}{:016x}", outcome.trace.unwrap(), outcome.digest);
         }
     };

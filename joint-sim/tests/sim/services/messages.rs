@@ -95,10 +95,10 @@ pub(super) fn order_across_reconnect(version: Version) -> Service {
     let appended = log.clone();
     let client = async {
         let mut next = 1;
-        while next < 6 {
+        while next < 4 {
             let connection = async {
                 let stream = TcpStream::connect("log:1").await?;
-                while next < 6 {
+                while next < 4 {
                     stream.write_all(&[next]).await?;
                     stream.read_exact(&mut [0]).await?;
                     next += 1;
