@@ -16,7 +16,7 @@ pub(crate) use self::base::{
     wait_until, waker_that,
 };
 
-/// Runs a program under some hundred seeds and all faults.
+/// Runs a program under a hundred seeds and all faults.
 pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
     // Boxed, so that the check is compiled once for all programs.
     check_boxed(&|| Box::pin(program()));
@@ -24,7 +24,9 @@ pub(crate) fn check<F: Future<Output = ()> + 'static>(program: impl Fn() -> F) {
 
 fn check_boxed(program: &dyn Fn() -> Pin<Box<dyn Future<Output = ()>>>) {
     // Some tasks panic on purpose, and only asking for the error does not count as a look.
-    let check = joint_sim::Check::new().panics(joint_sim::Panics::Detached);
+    let check = joint_sim::Check::new()
+        .seeds(100)
+        .panics(joint_sim::Panics::Detached);
     check.run(program);
 }
 

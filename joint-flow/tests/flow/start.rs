@@ -137,7 +137,7 @@ fn an_actor_uses_the_budget_of_its_caller() {
 #[cfg(not(miri))]
 #[test]
 fn a_recursion_of_actors_of_any_depth_fits_on_a_workers_stack() {
-    const DEPTH: usize = 100_000;
+    const DEPTH: usize = 30_000;
 
     #[derive(Clone, Default)]
     struct Counts {
