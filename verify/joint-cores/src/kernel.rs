@@ -10,6 +10,7 @@ use corosensei::{Coroutine, CoroutineResult, Yielder, stack::DefaultStack};
 use crate::{
     Costs, heap, locals,
     machine::{Machine, State, Thread, charge, with, with_thread},
+    sync::atomic::AtomicU32,
 };
 
 const STACK: usize = 256 << 10;
@@ -198,17 +199,15 @@ pub(crate) fn yield_now() {
     suspend(yielder.flatten());
 }
 
-/// Sleeps until `wake` is called with the address, or for a time at most, if `is_due` holds still.
-/// Returns whether the time has passed. An address of 0 is never woken.
-pub(crate) fn sleep_on(
-    address: usize,
-    limit: Option<Duration>,
-    is_due: impl FnOnce() -> bool,
-) -> bool {
+/// Sleeps if the word has the value, until `wake` is called with the word, or for a time at
+/// most. Returns whether the time has passed.
+pub(crate) fn sleep_on(word: &AtomicU32, value: u32, limit: Option<Duration>) -> bool {
     charge(|costs| costs.call);
-    if !is_due() {
+    // SAFETY: nobody writes meanwhile, because all threads are one of the system.
+    if unsafe { word.unsync_load() } != value {
         return false;
     }
+    let address = core::ptr::from_ref(word).addr();
     let yielder = with_thread(|machine, thread| {
         let clock = machine.clock();
         let sleeper = &mut machine.threads[thread];
@@ -226,11 +225,11 @@ pub(crate) fn sleep_on(
     with_thread(|machine, thread| machine.threads[thread].timed_out).unwrap_or_default()
 }
 
-/// Wakes up to so many threads that sleep with the address, and returns how many.
-pub(crate) fn wake(address: usize, most: usize) -> usize {
+/// Wakes up to so many threads that sleep on the word.
+pub(crate) fn wake(word: &AtomicU32, most: usize) {
     charge(|costs| costs.call);
-    let mut woken = 0;
-    while woken < most {
+    let address = core::ptr::from_ref(word).addr();
+    for _ in 0..most {
         let found = with(|machine| {
             // The one that has slept longest comes first.
             let asleep = machine.threads.iter().enumerate();
@@ -248,10 +247,8 @@ pub(crate) fn wake(address: usize, most: usize) -> usize {
         if found.flatten().is_none() {
             break;
         }
-        woken += 1;
     }
     catch_up();
-    woken
 }
 
 /// The number of the thread that is started next.

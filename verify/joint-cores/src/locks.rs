@@ -29,10 +29,6 @@ impl Word {
         Self(AtomicU32::new(0))
     }
 
-    fn address(&self) -> usize {
-        core::ptr::from_ref(self).addr()
-    }
-
     fn try_lock(&self) -> bool {
         self.0.compare_exchange(0, 1, SeqCst, SeqCst).is_ok()
     }
@@ -53,9 +49,7 @@ impl Word {
             if state != 2 && self.0.swap(2, SeqCst) == 0 {
                 return;
             }
-            // SAFETY: nobody writes meanwhile, because all threads are one of the system.
-            let is_held = || unsafe { self.0.unsync_load() } == 2;
-            sleep_on(self.address(), None, is_held);
+            sleep_on(&self.0, 2, None);
             state = self.wait();
         }
     }
@@ -80,7 +74,7 @@ impl Word {
 
     fn unlock(&self) {
         if self.0.swap(0, SeqCst) == 2 {
-            wake(self.address(), 1);
+            wake(&self.0, 1);
         }
     }
 }
@@ -191,18 +185,14 @@ impl Condvar {
         Self(AtomicU32::new(0))
     }
 
-    fn address(&self) -> usize {
-        core::ptr::from_ref(self).addr()
-    }
-
     pub fn notify_one(&self) {
         self.0.fetch_add(1, SeqCst);
-        wake(self.address(), 1);
+        wake(&self.0, 1);
     }
 
     pub fn notify_all(&self) {
         self.0.fetch_add(1, SeqCst);
-        wake(self.address(), usize::MAX);
+        wake(&self.0, usize::MAX);
     }
 
     fn wait_for<'a, T: ?Sized>(
@@ -213,9 +203,7 @@ impl Condvar {
         let seen = self.0.load(SeqCst);
         let mutex = guard.0;
         drop(guard);
-        // SAFETY: nobody writes meanwhile, because all threads are one of the system.
-        let is_due = || unsafe { self.0.unsync_load() } == seen;
-        let timed_out = sleep_on(self.address(), limit, is_due);
+        let timed_out = sleep_on(&self.0, seen, limit);
         mutex.word.lock();
         (MutexGuard(mutex), WaitTimeoutResult(timed_out))
     }

@@ -48,7 +48,7 @@ impl Thread {
     /// Makes the thread's current or next `park` return.
     pub fn unpark(&self) {
         if self.0.token.swap(1, SeqCst) == 2 {
-            wake(core::ptr::from_ref(&self.0.token).addr(), 1);
+            wake(&self.0.token, 1);
         }
     }
 }
@@ -68,9 +68,7 @@ fn park_for(limit: Option<Duration>) {
     let thread = current();
     let token = &thread.0.token;
     if token.compare_exchange(0, 2, SeqCst, SeqCst).is_ok() {
-        // SAFETY: nobody writes meanwhile, because all threads are one of the system.
-        let is_parked = || unsafe { token.unsync_load() } == 2;
-        sleep_on(core::ptr::from_ref(token).addr(), limit, is_parked);
+        sleep_on(token, 2, limit);
     }
     token.swap(0, SeqCst);
 }
@@ -87,7 +85,7 @@ pub fn park_timeout(limit: Duration) {
 
 /// Sleeps.
 pub fn sleep(time: Duration) {
-    sleep_on(0, Some(time), || true);
+    sleep_on(&AtomicU32::new(0), 0, Some(time));
 }
 
 /// Lets other threads of the core run.
@@ -125,9 +123,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> Result<T> {
         let ended = &self.packet.ended;
         while ended.load(SeqCst) == 0 {
-            // SAFETY: nobody writes meanwhile, because all threads are one of the system.
-            let runs = || unsafe { ended.unsync_load() } == 0;
-            sleep_on(core::ptr::from_ref(ended).addr(), None, runs);
+            sleep_on(ended, 0, None);
         }
         // SAFETY: the thread has ended, and there is one handle.
         let result = unsafe { &mut *self.packet.result.get() }.take();
@@ -154,7 +150,7 @@ pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
         // SAFETY: nobody reads before the end.
         unsafe { *ours.result.get() = Some(value) };
         ours.ended.store(1, SeqCst);
-        wake(core::ptr::from_ref(&ours.ended).addr(), usize::MAX);
+        wake(&ours.ended, usize::MAX);
     });
     JoinHandle { packet, thread }
 }
