@@ -1,5 +1,7 @@
 //! The twelve rows by numbers of cores.
 
+use std::thread;
+
 use joint_figures::{Curve, Panel};
 
 use crate::{
@@ -30,9 +32,14 @@ pub struct Curves {
     pub picture: String,
 }
 
+/// A thread of its own has lists of memory that no other row has used.
 fn figures<P: Of>(row: &Row) -> Figures {
-    let sizes = |cores| (cores, cores, cores);
-    CORES.map(|cores| figure::<P>(SEEDS, sizes(cores), machines::SERVER, P::of(row)))
+    let of = |cores| {
+        let sizes = (cores, cores, cores);
+        figure::<P>(SEEDS, sizes, machines::SERVER, P::of(row))
+    };
+    let run = || CORES.map(of);
+    thread::scope(|scope| scope.spawn(run).join()).expect("no panics")
 }
 
 /// What has happened by operation.
