@@ -313,7 +313,7 @@ impl Check {
 
     /// Demands that some run reaches this, or else the check fails: one of [`Reached`], or a name
     /// of
-    /// [`reached`](super::reached). It can be called several times.
+    /// [`reached`](super::reached()). It can be called several times.
     ///
     /// A test that finds nothing shows nothing if no run did what the test is about.
     ///
@@ -550,7 +550,7 @@ pub struct Checked {
     /// The number of seeds that were run.
     pub runs: u64,
     /// How often all runs together have come to something: what [`Reached`](super::Reached) has, by
-    /// its text, and the names of [`reached`](super::reached).
+    /// its text, and the names of [`reached`](super::reached()).
     pub reached: BTreeMap<String, u64>,
 }
 

@@ -180,7 +180,7 @@
 //!
 //! A check that finds nothing says what its runs have [reached](Reached), such as how often a host
 //! crashed between a write and its sync. [`Check::wants`] makes a failure of never reaching it, and
-//! [`reached`] counts places of the program's own.
+//! [`reached`](reached()) counts places of the program's own.
 //!
 //! ## Hosts by hand
 //! Here a client asks a server that crashes in between:

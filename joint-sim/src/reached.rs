@@ -11,7 +11,7 @@ pub(super) type Counts = BTreeMap<Cow<'static, str>, u64>;
 /// runs.
 ///
 /// [`Checked::reached`](super::Checked::reached) has the counts, and [`Check::wants`] demands one.
-/// A program counts more by [`reached`](super::reached).
+/// A program counts more by [`reached`](super::reached()).
 ///
 /// [`Check::wants`]: super::Check::wants
 ///

@@ -10,7 +10,7 @@ use super::super::{disk_event::mixed, trace::Trace};
 pub(super) struct Fingerprint {
     steps: u64,
     digest: u32,
-    /// The last byte of the digest after each of these [places](places).
+    /// The last byte of the digest after each of these [`places`].
     checks: Vec<u8>,
 }
 

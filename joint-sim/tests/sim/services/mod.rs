@@ -129,7 +129,10 @@ fn a_report_shows_what_has_led_to_the_failure() {
         ),
         (
             messages::order_across_reconnect,
-            &["log:1 received a reset from client:", "woken by the network"],
+            &[
+                "log:1 received a reset from client:",
+                "woken by the network",
+            ],
         ),
         (
             clocks::token_of_another_clock,
