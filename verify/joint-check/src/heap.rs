@@ -48,16 +48,25 @@ static HEAP: Heap = Heap;
 
 struct Heap;
 
+/// Tells the run what its model has allocated.
+fn allocated(pointer: *mut u8, layout: Layout) -> *mut u8 {
+    if IN_MODEL.try_with(|is_in| is_in.replace(false)) == Ok(true) {
+        crate::run::allocated(pointer.addr(), layout.size());
+        in_model(true);
+    }
+    pointer
+}
+
 // SAFETY: the memory is the system's, and each piece is freed at most once.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller says.
-        unsafe { System.alloc(layout) }
+        allocated(unsafe { System.alloc(layout) }, layout)
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as the caller says.
-        unsafe { System.alloc_zeroed(layout) }
+        allocated(unsafe { System.alloc_zeroed(layout) }, layout)
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
@@ -81,7 +90,7 @@ unsafe impl GlobalAlloc for Heap {
         // SAFETY: as the caller says.
         let new = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
         // SAFETY: as the caller says.
-        let moved = unsafe { System.alloc(new) };
+        let moved = unsafe { self.alloc(new) };
         if !moved.is_null() {
             // SAFETY: both have at least so many bytes.
             unsafe { moved.copy_from_nonoverlapping(pointer, size.min(layout.size())) };

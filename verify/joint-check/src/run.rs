@@ -46,7 +46,7 @@ use crate::{
 pub(crate) use self::{
     count::{commutes, is_only_handle, new_count},
     end::{Ended, Failure},
-    free::{Owned, dealloc, forget_trials, run_model},
+    free::{Owned, allocated, dealloc, forget_trials, run_model},
     locals::{get_static, has_locals, local, set_static, static_word},
     place::place,
     show::{Fault, REPLAY, parse},
@@ -278,6 +278,8 @@ struct Run {
     /// The atomics and cells that have ended.
     freed: Vec<Freed>,
     touched: Vec<Touched>,
+    /// Memory that the model has allocated: its address, the next step, and its size.
+    pieces: Vec<(usize, Id, usize)>,
     /// Memory that the model has freed.
     gone: Vec<(Range<usize>, Freed)>,
     statics: BTreeMap<usize, Box<dyn Any>>,

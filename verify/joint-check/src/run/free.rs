@@ -62,6 +62,20 @@ impl Drop for Owned {
     }
 }
 
+/// Records memory that the model has allocated.
+pub(crate) fn allocated(address: usize, size: usize) {
+    let record = |run: &RefCell<Option<Run>>| {
+        let mut run = run.try_borrow_mut().ok()?;
+        let run = run.as_mut()?;
+        let before = run.next_step();
+        run.pieces.push((address, before, size));
+        Some(())
+    };
+    if size >= size_of::<Owned>() {
+        _ = super::RUN.try_with(record);
+    }
+}
+
 /// Frees memory of the model.
 pub(crate) fn dealloc(address: usize, size: usize) {
     if size >= size_of::<Owned>() && super::number().is_some() {
@@ -76,18 +90,28 @@ pub(super) struct Touched {
     access: Id,
 }
 
+/// Memory that was allocated in this run. Its address may differ when the run is repeated.
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+struct Piece {
+    /// The step of its thread that would have come next.
+    before: Id,
+    size: usize,
+    /// How many of that size its thread had allocated there before.
+    nth: usize,
+}
+
 /// A location that has ended.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
 pub(crate) struct Freed {
     pub(super) place: Id,
     /// The step of its thread that would have come next.
     pub(super) before: Id,
-    /// The size of the memory that was freed with it, or 0 if it was dropped.
-    size: usize,
+    /// The memory that was freed with it, unless it was dropped.
+    piece: Option<Piece>,
 }
 
-/// What leads to a drop: where it is, the spawns of the threads, and what they have done.
-type Way = (Id, [Option<Id>; MAX_THREADS], Vec<u64>);
+/// What leads to a drop: what is dropped where, the spawns of the threads, and what they have done.
+type Way = (Freed, [Option<Id>; MAX_THREADS], Vec<u64>);
 
 std::thread_local! {
     /// Whether the drops that have been tried are in time, by std's `Arc`.
@@ -107,8 +131,8 @@ pub(crate) struct Trial {
 
 impl Trial {
     fn way(&self) -> Way {
-        let (before, graph) = (self.freed.before, &self.graph);
-        (before, graph.spawned, graph.canonical())
+        let (freed, graph) = (self.freed, &self.graph);
+        (freed, graph.spawned, graph.canonical())
     }
 
     /// Whether the drop is in time, if that has been tried.
@@ -154,7 +178,7 @@ impl Run {
         let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
         let other = self.graph.all_accesses(place).find(is_unordered);
         let other = other.map(|other| (place, other.id));
-        let freed = match self.is_in_time(place, other, 0) {
+        let freed = match self.is_in_time(place, other, None) {
             Ok(freed) => freed,
             Err(attempt) => return attempt,
         };
@@ -176,11 +200,31 @@ impl Run {
         };
         let other = self.touched.iter().find(is_unordered);
         let other = other.map(|other| (other.place, other.access));
-        match self.is_in_time(Id::ROOT, other, memory.len()) {
+        let is_asked = other.is_some() || matches!(self.phase, Phase::Trying(_));
+        let piece = is_asked.then(|| self.piece(&memory)).flatten();
+        // A trial would not know memory again that is kept from one execution to the next.
+        let other = other.filter(|_| piece.is_some());
+        match self.is_in_time(Id::ROOT, other, piece) {
             Err(attempt) => return attempt,
             Ok(freed) => self.gone.push((memory, freed)),
         }
         super::spin::PASS
+    }
+
+    /// Returns the name of memory, if it was allocated in this run.
+    fn piece(&self, memory: &Range<usize>) -> Option<Piece> {
+        let is_this = |&(address, _, size): &(usize, Id, usize)| {
+            address == memory.start && size == memory.len()
+        };
+        let at = self.pieces.iter().rposition(is_this)?;
+        let (_, before, size) = self.pieces[at];
+        let others = self.pieces[..at].iter();
+        let nth = others.filter(|other| (other.1, other.2) == (before, size));
+        Some(Piece {
+            before,
+            size,
+            nth: nth.count(),
+        })
     }
 
     /// Whether what a thread frees may be freed now, although there is perhaps another access which
@@ -189,19 +233,19 @@ impl Run {
         &mut self,
         place: Id,
         other: Option<(Id, Id)>,
-        size: usize,
+        piece: Option<Piece>,
     ) -> Result<Freed, Attempt> {
         let before = self.next_step();
         let place = other.map_or(place, |(place, _)| place);
         let freed = Freed {
             place,
             before,
-            size,
+            piece,
         };
         if let Phase::Trying(trial) = &self.phase {
             let tried = &trial.freed;
-            let is_same = size > 0 || tried.place == place;
-            if (tried.before, tried.size) == (before, size) && is_same {
+            let is_same = piece.is_some() || tried.place == place;
+            if (tried.before, tried.piece) == (before, piece) && is_same {
                 self.phase = match is_in_an_arc() {
                     true => Phase::Blocked,
                     false => Phase::Dead,

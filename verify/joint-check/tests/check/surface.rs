@@ -1,7 +1,7 @@
 //! What the names of std and of loom mean here: which operations race, how long an access lasts,
 //! and when atomics, statics and thread-locals end.
 
-use std::{cell::RefCell, sync::atomic::Ordering};
+use std::{alloc::Layout, cell::RefCell, sync::atomic::Ordering};
 
 use joint_check::{
     cell::{MutPtr, UnsafeCell},
@@ -208,7 +208,7 @@ fn with_drops(inner: *mut Inner) {
 
 fn without_drops(inner: *mut Inner) {
     // SAFETY: as above.
-    unsafe { std::alloc::dealloc(inner.cast(), std::alloc::Layout::new::<Inner>()) };
+    unsafe { std::alloc::dealloc(inner.cast(), Layout::new::<Inner>()) };
 }
 
 #[test]
@@ -333,6 +333,32 @@ fn a_value_in_an_arc_of_std_is_dropped_late_enough() {
         count(run(is_told, true));
         count(run(is_told, false));
     }
+}
+
+/// The trial of a free knows the memory by where it was allocated: other memory of its size may be
+/// freed at the same step.
+#[test]
+fn a_free_is_not_taken_for_that_of_other_memory() {
+    type Kept = std::mem::ManuallyDrop<AtomicUsize>;
+    count(|| {
+        let value = std::sync::Arc::new(Kept::new(AtomicUsize::new(0)));
+        let like_it = Layout::new::<(AtomicUsize, usize, usize)>();
+        // SAFETY: it has a size.
+        let other = std::hint::black_box(unsafe { std::alloc::alloc(like_it) });
+        let told = Arc::new(AtomicBool::new(false));
+        let (theirs, tells) = (value.clone(), told.clone());
+        let thread = thread::spawn(move || {
+            theirs.store(1, Relaxed);
+            tells.store(true, Relaxed);
+            drop(theirs);
+        });
+        told.load(Relaxed);
+        // SAFETY: it was allocated above.
+        unsafe { std::alloc::dealloc(other, like_it) };
+        drop(value);
+        told.load(Relaxed);
+        thread.join().unwrap();
+    });
 }
 
 // Statics.
