@@ -66,7 +66,7 @@ fn a_bug_that_needs_a_fault_is_found_with_it_alone() {
         let others = others.socket_errors(0.0);
         let check = |faults| Check::new().faults(faults).canary(0);
         let planted = || (bug.program)(Version::Planted);
-        let without = check(with(others.clone(), 0.0)).seeds(100).find(planted);
+        let without = check(with(others.clone(), 0.0)).seeds(50).find(planted);
         assert!(without.is_ok(), "{}: {}", bug.name, without.unwrap_err());
         // Alone, and as likely as in a check that sets nothing.
         let rate = match bug.name {

@@ -28,7 +28,7 @@ fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
         consumer.await;
     };
     let faults = joint_sim::Faults::none();
-    let check = Check::new().faults(faults).shrink_runs(0);
+    let check = Check::new().faults(faults).shrink_runs(0).canary(0);
     let found = check.find(program).expect_err("a lost wake-up");
     let sizes = found
         .files()
@@ -95,7 +95,7 @@ fn a_livelock_takes_too_many_steps() {
             yield_now().await;
         }
     };
-    let found = found(&Check::new().shrink_runs(0), program);
+    let found = found(&Check::new().shrink_runs(0).canary(0), program);
     let report = found.to_string();
     says(&report, "it took more than 100000 steps\n");
     let (_, last) = report.split_once("the last steps:\n").expect(&report);
