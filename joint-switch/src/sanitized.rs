@@ -8,7 +8,7 @@
 //! question for the models.
 
 use core::sync::atomic::Ordering;
-pub(crate) use core::sync::atomic::fence;
+pub use core::sync::atomic::fence;
 
 /// What only `--cfg joint_watch` uses.
 pub(crate) trait Reads {
