@@ -20,7 +20,7 @@ use crate::{
     turns::{Keep, Turn, Turns},
 };
 
-/// What reads that were dropped have left.
+/// The bytes that dropped reads have left behind.
 pub(crate) enum Input {
     /// A read that the kernel has, or has answered.
     Read(Box<dyn Left>),
@@ -38,7 +38,7 @@ impl<B: BufferMut> Left for Request<Read<B>> {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>> {
         Pin::new(self).poll(cx).map(|(count, mut buffer)| {
             let start = buffer.room().cast::<u8>();
-            // SAFETY: the kernel has written so many bytes to the start of the buffer's memory.
+            // SAFETY: the kernel has written this many bytes to the start of the buffer's memory.
             count.map(|count| unsafe { slice::from_raw_parts(start, count) }.to_vec())
         })
     }
@@ -120,9 +120,9 @@ async fn copied(turn: &mut Turn<'_, Input>, buffer: &mut impl BufferMut) -> io::
     };
     let room = buffer.room();
     let count = bytes.len().min(room.len());
-    // SAFETY: the buffer's memory is valid and its own, and has room for so many bytes.
+    // SAFETY: the buffer's memory is valid and its own, and has room for this many bytes.
     unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), room.cast(), count) };
-    // SAFETY: so many bytes have just been written.
+    // SAFETY: this many bytes have just been written.
     unsafe { buffer.set_filled(count) };
     bytes.drain(..count);
     if !bytes.is_empty() {

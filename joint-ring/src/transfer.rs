@@ -57,7 +57,7 @@ unsafe impl<B: BufferMut> Data for Read<B> {
     fn output(mut self, answer: io::Result<u32>) -> Self::Output {
         let answer = answer.map(|count| count as usize);
         if let Ok(count) = answer {
-            // SAFETY: the kernel has written so many bytes to the start of the memory.
+            // SAFETY: the kernel has written this many bytes to the start of the memory.
             unsafe { self.buffer.set_filled(count) };
         }
         (answer, self.buffer)

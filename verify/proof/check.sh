@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the proofs, that the theorems which docs/proof.md names assume nothing, and that src/tables.txt of
-# joint is what Tables.v prints. `--write` writes that file instead.
+# Checks the proofs, that the theorems which docs/proof.md names assume nothing, and that
+# src/tables.txt of joint is what Tables.v prints. `--write` writes that file instead.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 built=$(mktemp -d)

@@ -96,10 +96,14 @@ impl World {
             && self.chance().happens(About::Host, kills)
         {
             take(&left.kills);
-            let name = self.host_name(place.host);
-            self.tell(actor, Fault::Kill, format!("the host `{name}` crashes"));
+            self.tell_crash(actor, place.host);
             self.at(self.now(), move |world| world.crash(place));
         }
+    }
+
+    fn tell_crash(&self, actor: Actor, host: usize) {
+        let name = self.host_name(host);
+        self.tell(actor, Fault::Kill, format!("the host `{name}` crashes"));
     }
 
     fn crash(&self, place: Place) {
@@ -213,12 +217,7 @@ impl World {
         });
         for place in all {
             if self.chance().happens(About::Host, 0.5) {
-                let name = self.host_name(place.host);
-                self.tell(
-                    self.acting(),
-                    Fault::Kill,
-                    format!("the host `{name}` crashes"),
-                );
+                self.tell_crash(self.acting(), place.host);
                 self.crash(place);
             }
         }

@@ -28,7 +28,7 @@ pub(crate) struct Source {
     directions: [Direction; 2],
     /// Made for the first task that waits for exceptions alone.
     exceptions: OnceLock<Box<Direction>>,
-    /// What is registered.
+    /// The directions that are registered.
     interest: Interest,
 }
 

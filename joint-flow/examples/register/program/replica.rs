@@ -12,7 +12,7 @@ use crate::{
     message::{Request, Version},
 };
 
-/// Serves for ever. If this is dropped, all connections are closed.
+/// Serves until it is dropped, which closes all connections.
 pub(crate) async fn serve(listener: &TcpListener, disk: Disk) -> Infallible {
     let replica = Replica {
         disk,

@@ -20,7 +20,7 @@ type Child = Arc<Expression>;
 #[derive(Debug)]
 pub(super) enum Kind {
     Value(Out),
-    /// Is pending so many times.
+    /// Is pending this many times.
     Pause(u8),
     Wait(usize),
     /// Opens a gate, or breaks its promise.

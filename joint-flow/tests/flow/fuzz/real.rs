@@ -14,7 +14,7 @@ use super::{
 };
 use crate::prelude::*;
 
-/// What can go wrong besides what the program says.
+/// Failures that the program does not ask for.
 pub(super) const CLOSED: u8 = 100;
 pub(super) const CANCELLED: u8 = 101;
 pub(super) const TAKEN: u8 = 102;

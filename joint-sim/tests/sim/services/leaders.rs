@@ -87,20 +87,16 @@ pub(super) fn paused_holder(version: Version) -> Service {
 }
 
 async fn store_of_streams(log: Log, version: Version) -> io::Result<()> {
-    let listener = TcpListener::bind("0.0.0.0:1").await?;
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            continue;
-        };
+    serve_streams("0.0.0.0:1", |stream| {
         let log = log.clone();
-        let connection = spawn_local(async move {
+        async move {
             let mut number = [0];
             while stream.read_exact(&mut number).await.is_ok() {
                 write(&log, number[0], version);
             }
-        });
-        connection.detach();
-    }
+        }
+    })
+    .await
 }
 
 /// Three times, writes over a stream while it has the lease, by its own clock.

@@ -70,13 +70,9 @@ pub(super) fn overtaken_write(version: Version) -> Service {
 
 /// Takes values from connections, one task each, and answers each value.
 async fn append(log: Shared<Vec<u8>>, version: Version) -> io::Result<()> {
-    let listener = TcpListener::bind("0.0.0.0:1").await?;
-    loop {
-        let Ok((stream, _)) = listener.accept().await else {
-            continue;
-        };
+    serve_streams("0.0.0.0:1", |stream| {
         let log = log.clone();
-        let connection = spawn_local(async move {
+        async move {
             let mut value = [0];
             while stream.read_exact(&mut value).await.is_ok() {
                 let last = log.borrow().last().copied().unwrap_or(0);
@@ -85,9 +81,9 @@ async fn append(log: Shared<Vec<u8>>, version: Version) -> io::Result<()> {
                 }
                 let _ = stream.write_all(&value).await;
             }
-        });
-        connection.detach();
-    }
+        }
+    })
+    .await
 }
 
 pub(super) fn order_across_reconnect(version: Version) -> Service {

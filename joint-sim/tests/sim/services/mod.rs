@@ -32,6 +32,20 @@ async fn serve<const LENGTH: usize>(
     }
 }
 
+/// Serves each stream that comes to an address in a task of its own.
+async fn serve_streams<F: Future<Output = ()> + 'static>(
+    address: &str,
+    connection: impl Fn(TcpStream) -> F,
+) -> io::Result<()> {
+    let listener = TcpListener::bind(address).await?;
+    loop {
+        // A connection that fails is no reason to refuse the next one.
+        if let Ok((stream, _)) = listener.accept().await {
+            spawn_local(connection(stream)).detach();
+        }
+    }
+}
+
 /// Asks once, and waits for a second.
 async fn ask_once(whom: &str, request: &[u8]) -> Option<[u8; 8]> {
     // An answer that is late finds no socket.
