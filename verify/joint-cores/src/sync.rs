@@ -10,7 +10,6 @@ pub use crate::{
 /// The atomics.
 pub mod atomic {
     use core::fmt;
-    use core::ops::{BitAnd, BitOr, BitXor};
     use core::sync::atomic::{self, Ordering::SeqCst};
     pub use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -21,8 +20,9 @@ pub mod atomic {
         machine::fence(order == Ordering::SeqCst);
     }
 
-    macro_rules! atomic {
-        ($name:ident $(<$t:ident>)?, $value:ty, $($fetch:ident $next:expr),*) => {
+    /// Only one thread runs at a time, so the orderings decide nothing but costs.
+    macro_rules! costing {
+        (type $name:ident [$($t:ident)?] $value:ty) => {
             /// The atomic of that name, with the layout of std's.
             #[repr(transparent)]
             pub struct $name $(<$t>)? (atomic::$name $(<$t>)?);
@@ -33,109 +33,58 @@ pub mod atomic {
                 }
             }
 
-            #[allow(missing_docs, reason = "the names are those of std")]
             impl $(<$t>)? $name $(<$t>)? {
-                pub const fn new(value: $value) -> Self {
-                    Self(atomic::$name::new(value))
-                }
-
                 fn touch(&self, act: Act) {
                     touch(core::ptr::from_ref(self).addr(), act);
                 }
 
-                pub fn load(&self, _: Ordering) -> $value {
-                    self.touch(Act::Load);
-                    self.0.load(SeqCst)
-                }
-
+                /// Costs nothing.
+                ///
                 /// # Safety
                 /// Nobody writes.
                 pub unsafe fn unsync_load(&self) -> $value {
                     self.0.load(SeqCst)
                 }
-
-                pub fn store(&self, value: $value, order: Ordering) {
-                    self.touch(if order == SeqCst { Act::Exchange } else { Act::Store });
-                    self.0.store(value, SeqCst);
-                }
-
-                pub fn swap(&self, value: $value, _: Ordering) -> $value {
-                    self.touch(Act::Exchange);
-                    self.0.swap(value, SeqCst)
-                }
-
-                pub fn compare_exchange(
-                    &self,
-                    current: $value,
-                    new: $value,
-                    _: Ordering,
-                    _: Ordering,
-                ) -> Result<$value, $value> {
-                    self.touch(Act::Exchange);
-                    self.0.compare_exchange(current, new, SeqCst, SeqCst)
-                }
-
-                pub fn compare_exchange_weak(
-                    &self,
-                    current: $value,
-                    new: $value,
-                    success: Ordering,
-                    failure: Ordering,
-                ) -> Result<$value, $value> {
-                    self.compare_exchange(current, new, success, failure)
-                }
-
-                pub fn fetch_update(
-                    &self,
-                    set: Ordering,
-                    fetch: Ordering,
-                    mut f: impl FnMut($value) -> Option<$value>,
-                ) -> Result<$value, $value> {
-                    let mut before = self.load(fetch);
-                    while let Some(next) = f(before) {
-                        match self.compare_exchange(before, next, set, fetch) {
-                            Ok(_) => return Ok(before),
-                            Err(now) => before = now,
-                        }
-                    }
-                    Err(before)
-                }
-
-                pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                    f(self.0.get_mut())
-                }
-
-                $(pub fn $fetch(&self, value: $value, _: Ordering) -> $value {
-                    self.touch(Act::Exchange);
-                    let before = self.0.load(SeqCst);
-                    let next: fn($value, $value) -> $value = $next;
-                    self.0.store(next(before, value), SeqCst);
-                    before
-                })*
             }
+        };
+        (new $name:ident $value:ident) => {
+            Self(atomic::$name::new($value))
+        };
+        (load $it:ident $order:ident) => {{
+            let _ = $order;
+            $it.touch(Act::Load);
+            $it.0.load(SeqCst)
+        }};
+        (store $it:ident $value:ident $order:ident) => {{
+            $it.touch(if $order == SeqCst { Act::Exchange } else { Act::Store });
+            $it.0.store($value, SeqCst);
+        }};
+        (modify $it:ident $t:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
+            let _ = $order;
+            $it.touch(Act::Exchange);
+            let before = $it.0.load(SeqCst);
+            let next: fn($t, $t) -> $t = $next;
+            $it.0.store(next(before, $operand), SeqCst);
+            before
+        }};
+        (
+            exchange $it:ident $method:ident [$current:ident, $new:ident]
+            $success:ident $failure:ident
+        ) => {{
+            let _ = ($success, $failure);
+            $it.touch(Act::Exchange);
+            $it.0.compare_exchange($current, $new, SeqCst, SeqCst)
+        }};
+        (with_mut $it:ident $f:ident) => {
+            $f($it.0.get_mut())
+        };
+        (update $it:ident $f:ident $set:ident $fetch:ident) => {
+            joint_facade::update!($it, $f, $set, $fetch)
         };
     }
 
-    macro_rules! integers {
-        ($($name:ident $value:ident),*) => {$(
-            atomic!(
-                $name, $value,
-                fetch_add $value::wrapping_add, fetch_sub $value::wrapping_sub,
-                fetch_and BitAnd::bitand, fetch_or BitOr::bitor, fetch_xor BitXor::bitxor
-            );
-
-            impl Default for $name {
-                fn default() -> Self {
-                    Self::new(0)
-                }
-            }
-        )*};
-    }
-
-    integers!(AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize);
-    atomic!(
-        AtomicBool, bool,
-        fetch_and BitAnd::bitand, fetch_or BitOr::bitor, fetch_xor BitXor::bitxor
+    joint_facade::atomics!(costing [const]);
+    joint_facade::atomics!(
+        costing [const]: AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize
     );
-    atomic!(AtomicPtr<T>, *mut T,);
 }

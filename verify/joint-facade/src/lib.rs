@@ -1,4 +1,4 @@
-//! The names of std's atomics: what joint-check, joint-lab and joint-mutants share.
+//! The names of std's atomics: what joint-check, joint-cores, joint-lab and joint-mutants share.
 //!
 //! [`atomics!`] declares methods with the names and the docs of std's. What they do is said by a
 //! macro of the tool, here called `tool!`, which is called in the place of each body:
@@ -18,7 +18,7 @@
 //!
 //! The functions say what orderings have, and find and say which half of one is missing.
 //!
-//! This package is for those three, which pin its exact version. It promises nothing to others.
+//! This package is for those four, which pin its exact version. It promises nothing to others.
 #![no_std]
 
 extern crate alloc;
@@ -31,16 +31,20 @@ use alloc::{
 };
 use core::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCst};
 
-/// Declares `AtomicBool` and `AtomicPtr`, or the integers that are listed.
+/// Declares `AtomicBool` and `AtomicPtr`, or the integers that are listed. With `[const]` behind
+/// the name of the tool, `new` is a constant function.
 #[macro_export]
 macro_rules! atomics {
-    ($tool:ident) => {
+    ($tool:ident $(: $($integers:tt)+)?) => {
+        $crate::atomics! { $tool [] $(: $($integers)+)? }
+    };
+    ($tool:ident $constant:tt) => {
         $crate::atomic! {
-            $tool AtomicBool [] bool,
+            $tool $constant AtomicBool [] bool,
             fetch_and |a, b| a & b, fetch_nand |a, b| !(a & b), fetch_or |a, b| a | b,
             fetch_xor |a, b| a ^ b
         }
-        $crate::atomic! { $tool AtomicPtr [T] *mut T }
+        $crate::atomic! { $tool $constant AtomicPtr [T] *mut T }
         $crate::atomic! { @with_mut $tool AtomicPtr [T] *mut T }
 
         impl Default for AtomicBool {
@@ -57,9 +61,9 @@ macro_rules! atomics {
             }
         }
     };
-    ($tool:ident: $($name:ident $value:ident),+ $(,)?) => {$(
+    ($tool:ident $constant:tt: $($name:ident $value:ident),+ $(,)?) => {$(
         $crate::atomic! {
-            $tool $name [] $value,
+            $tool $constant $name [] $value,
             fetch_add $value::wrapping_add, fetch_sub $value::wrapping_sub,
             fetch_and |a, b| a & b, fetch_nand |a, b| !(a & b), fetch_or |a, b| a | b,
             fetch_xor |a, b| a ^ b, fetch_max Ord::max, fetch_min Ord::min
@@ -79,7 +83,7 @@ macro_rules! atomics {
 #[macro_export]
 macro_rules! atomic {
     (
-        $tool:ident $name:ident [$($t:ident)?] $value:ty
+        $tool:ident [$($constant:tt)?] $name:ident [$($t:ident)?] $value:ty
         $(, $fetch:ident $next:expr)*
     ) => {
         $tool! { type $name [$($t)?] $value }
@@ -87,7 +91,7 @@ macro_rules! atomic {
         impl $(<$t>)? $name $(<$t>)? {
             /// Creates an atomic, in a model.
             #[track_caller]
-            pub fn new(value: $value) -> Self {
+            pub $($constant)? fn new(value: $value) -> Self {
                 $tool! { new $name value }
             }
 
