@@ -79,7 +79,10 @@ pub fn ordering(site: &'static str, order: Ordering) -> Ordering {
         let thread = this_thread(&mut monitor);
         monitor.poll_is_over(thread);
     } else {
-        SITES.set([SITES.get()[1], Some(site)]);
+        // A fence for the compiler alone leaves its site behind, which is not of this operation.
+        let module = |site: &'static str| site.rsplit_once("::").map(|(module, _)| module);
+        let first = SITES.get()[1].filter(|first| module(first) == module(site));
+        SITES.set([first, Some(site)]);
     }
     order
 }

@@ -262,6 +262,20 @@ mod tests {
     }
 
     #[test]
+    fn a_compiler_fence_does_not_name_the_next_operation() {
+        use crate::AtomicU64;
+        use core::sync::atomic::Ordering::SeqCst;
+        let word = AtomicU64::new(16);
+        super::super::placed(&word);
+        super::super::ordering("joint::host::parker::handler_taken", SeqCst);
+        word.load(super::super::ordering("joint::task::state::snapshot", SeqCst));
+        let address = core::ptr::from_ref(&word).addr();
+        let steps = super::super::lock().tasks[&address].steps.len();
+        super::super::lock().tasks.remove(&address);
+        assert_eq!(steps, 1);
+    }
+
+    #[test]
     fn the_first_illegal_step_is_named() {
         const WAKE: u64 = 1 << 32;
         let run = ("run", WAKE);
