@@ -268,7 +268,10 @@ mod tests {
         let word = AtomicU64::new(16);
         super::super::placed(&word);
         super::super::ordering("joint::host::parker::handler_taken", SeqCst);
-        word.load(super::super::ordering("joint::task::state::snapshot", SeqCst));
+        word.load(super::super::ordering(
+            "joint::task::state::snapshot",
+            SeqCst,
+        ));
         let address = core::ptr::from_ref(&word).addr();
         let steps = super::super::lock().tasks[&address].steps.len();
         super::super::lock().tasks.remove(&address);
