@@ -9,15 +9,13 @@
 //! BLAKE3 of its content, what `b3sum` prints. Only names, kinds and contents count: owners,
 //! permissions and times do not. The digest does not depend on the number of workers.
 
-mod file;
 #[path = "../options/mod.rs"]
 mod options;
-mod run;
 mod tree;
 
 use std::error::Error;
 use std::fmt::Display;
-use std::fs;
+use std::fs::{self, FileType};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,8 +26,7 @@ use joint_executor::{Executor, Metrics};
 use lexopt::Arg::{Long, Value};
 
 use crate::options::Options;
-use crate::run::{Run, Totals};
-use crate::tree::{Kind, Node};
+use crate::tree::{Node, Totals};
 
 const HELP: &str = "\
 Hashes a directory tree into one BLAKE3 digest.
@@ -65,16 +62,15 @@ fn treehash(mut options: Options) -> Result<ExitCode, Box<dyn Error>> {
     }
     let path = path.ok_or("no PATH (see --help)")?;
     let kind = fs::symlink_metadata(&path)
-        .map(|metadata| Kind::of(metadata.file_type()))
+        .map(|metadata| metadata.file_type())
         .map_err(|error| format!("{}: {error}", path.display()))?;
 
     let executor = builder.build()?;
-    let run = Arc::new(Run::new());
-    let (node, elapsed) = hash(&executor, &run, &path, kind);
-    run.finish();
-    let report = report(&node, &run.totals, &executor.metrics(), elapsed);
+    let totals = Arc::default();
+    let (node, elapsed) = hash(&executor, &totals, &path, kind);
+    let report = report(&node, &totals, &executor.metrics(), elapsed);
     options::print(&report)?;
-    if run.totals.unreadable.get() > 0 {
+    if totals.unreadable.get() > 0 {
         return Ok(ExitCode::from(UNREADABLE));
     }
     if says_gain {
@@ -84,22 +80,27 @@ fn treehash(mut options: Options) -> Result<ExitCode, Box<dyn Error>> {
 }
 
 /// Hashes a tree, and says how long it took.
-fn hash(executor: &Executor, run: &Arc<Run>, path: &Path, kind: Kind) -> (Node, Duration) {
+fn hash(
+    executor: &Executor,
+    totals: &Arc<Totals>,
+    path: &Path,
+    kind: FileType,
+) -> (Node, Duration) {
     let start = Instant::now();
-    let root = executor.spawn(tree::node(run.clone(), path.to_owned(), Ok(kind)));
+    let root = executor.spawn(tree::node(totals.clone(), path.to_owned(), Ok(kind)));
     (joint::block_on(root), start.elapsed())
 }
 
 /// Hashes a tree on one worker and on two, in turns for a second, and compares the times.
-fn gain(path: &Path, kind: Kind) -> io::Result<String> {
+fn gain(path: &Path, kind: FileType) -> io::Result<String> {
     let start = Instant::now();
     let build = |workers| Executor::builder().workers(workers).build();
     let executors = [build(1)?, build(2)?];
-    let run = Arc::new(Run::hidden());
+    let totals = Arc::default();
     let (mut times, mut rounds) = ([Duration::ZERO; 2], 0.0);
     while rounds == 0.0 || start.elapsed() < SECOND {
         for (executor, time) in executors.iter().zip(&mut times) {
-            *time += hash(executor, &run, path, kind).1;
+            *time += hash(executor, &totals, path, kind).1;
         }
         rounds += 1.0;
     }
@@ -115,7 +116,8 @@ fn gain(path: &Path, kind: Kind) -> io::Result<String> {
 /// One `key value` line each, the values aligned.
 fn report(node: &Node, totals: &Totals, metrics: &Metrics, elapsed: Duration) -> String {
     let seconds = elapsed.as_secs_f64();
-    let throughput = run::mebibytes(totals.bytes.get()) / seconds.max(f64::MIN_POSITIVE);
+    let mebibytes = totals.bytes.get() as f64 / f64::from(1 << 20);
+    let throughput = mebibytes / seconds.max(f64::MIN_POSITIVE);
     let lines: [(&str, &dyn Display); 12] = [
         ("digest", &blake3::Hash::from_bytes(node.digest)),
         ("files", &totals.files.get()),

@@ -1,9 +1,6 @@
 //! Files and sockets on a real ring, and what becomes of them where the system refuses one.
 #![cfg(target_os = "linux")]
 
-#[path = "../../../tests/common/again.rs"]
-mod again;
-mod golden;
 mod operations;
 mod refusal;
 mod refused;
