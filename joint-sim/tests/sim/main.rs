@@ -9,11 +9,8 @@ mod clocks;
 mod common;
 mod disk;
 mod drawn;
-#[path = "../../../joint-executor/tests/common/example.rs"]
-mod example;
 mod faults;
 mod found;
-mod golden;
 mod hosts;
 mod net;
 mod night;
@@ -21,8 +18,6 @@ mod panics;
 mod parallel;
 mod pauses;
 mod prelude;
-#[path = "../../../joint-executor/tests/common/program.rs"]
-mod program;
 mod schedulers;
 mod services;
 mod snoozing;
