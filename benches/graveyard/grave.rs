@@ -1,18 +1,25 @@
 //! A grave: a row of the graveyard, which is printed as a table of its own, because it has several
 //! figures.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use joint_benches::{
     options::Options,
-    report::{Figure, Report, ratio},
-    table::{median, settle},
+    report::{Figure, Report},
+    table::{Rounds, medians, settle},
 };
 
 use super::cost::Cost;
 
 /// Does a row once, and returns its figures.
 pub(crate) type Run = Box<dyn Fn() -> Vec<f64>>;
+
+/// A run takes milliseconds, so the time decides how many rounds there are.
+const ROUNDS: Rounds = Rounds {
+    warm_up: 1,
+    least: 3,
+    most: usize::MAX,
+};
 
 /// Returns a time as a figure, in nanoseconds.
 pub(crate) fn nanoseconds(time: Duration) -> f64 {
@@ -78,7 +85,7 @@ impl Grave {
         } = &self.about;
         let table = format!("{title}, {}", self.workers);
         report.probe(&table, "all");
-        let rounds = self.measure(options, budget);
+        let rounds = ROUNDS.take(options, budget, self.contestants.len(), |i| self.run(i));
         report.head(&table, self.contestants.iter().map(|one| one.0));
         let costs = [
             (format!("processor time, one {operation}"), "ns"),
@@ -93,46 +100,18 @@ impl Grave {
         }
     }
 
-    /// The contestants' medians over the rounds of one figure, or `None` if nobody has it.
+    /// The contestants' medians of one figure, or `None` if nobody has it.
     fn measured(&self, rounds: &[Vec<Vec<f64>>], figure: usize) -> Option<Vec<Figure>> {
         rounds[0][0].get(figure)?;
-        let one = |i: usize| {
-            let of = |round: &Vec<Vec<f64>>| round[i][figure];
-            let ratio = median(
-                rounds
-                    .iter()
-                    .map(|round| ratio(round[0][figure], of(round))),
-            );
-            let value = median(rounds.iter().map(of));
-            let mut measured = Figure::new(self.contestants[i].0, value, ratio);
-            measured.is_peer &= measured.contestant != "one thread";
-            measured
-        };
-        Some((0..self.contestants.len()).map(one).collect())
+        let names = self.contestants.iter().map(|one| one.0);
+        let mut measured = medians(names, rounds, |figures| figures[figure]);
+        for one in &mut measured {
+            one.is_peer &= one.contestant != "one thread";
+        }
+        Some(measured)
     }
 
-    /// The figures of each contestant, with its costs behind them, for each round.
-    fn measure(&self, options: &Options, budget: Duration) -> Vec<Vec<Vec<f64>>> {
-        let count = self.contestants.len();
-        let turn = |first: usize| {
-            let mut figures = vec![Vec::new(); count];
-            for i in (first..count).chain(0..first) {
-                figures[i] = self.run(i);
-            }
-            figures
-        };
-        if options.once {
-            return vec![turn(0)];
-        }
-        turn(0);
-        let start = Instant::now();
-        let mut rounds = Vec::new();
-        while rounds.len() < 3 || start.elapsed() < budget {
-            rounds.push(turn(rounds.len() % count));
-        }
-        rounds
-    }
-
+    /// The figures of a contestant, with its costs behind them.
     fn run(&self, contestant: usize) -> Vec<f64> {
         settle();
         let before = Cost::now();

@@ -1,19 +1,28 @@
 //! The rounds, in which the servers take turns, and the table.
 
 use std::{
+    cell::RefCell,
     env, fs,
     io::{self, BufRead, BufReader},
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
-use joint_benches::{options::Options, table::median};
+use joint_benches::{
+    options::Options,
+    report::Figure,
+    table::{Rounds, medians},
+};
 
 use crate::{load::Load, servers::WORKERS};
 
 const SERVERS: [&str; 3] = ["joint", "tokio", "joint by futures-io"];
 const CONNECTIONS: [usize; 3] = [64, 512, 4096];
-const ROUNDS: usize = 15;
+const ROUNDS: Rounds = Rounds {
+    warm_up: 0,
+    least: 15,
+    most: 15,
+};
 /// Before what is measured in each round.
 const WARM: Duration = Duration::from_millis(100);
 
@@ -97,10 +106,9 @@ pub(crate) fn run() {
         println!("no more descriptors: {error}");
     }
     let options = Options::read();
-    let rounds = options.of(if options.is_quick { 3 } else { ROUNDS }, 1);
     let time = Duration::from_millis(options.of(600, 20));
     println!(
-        "# http\n\nhyper 1 with {WORKERS} workers, and one thread of load: medians of {rounds} rounds."
+        "# http\n\nhyper 1 with {WORKERS} workers, and one thread of load: medians of the rounds."
     );
     println!("In brackets: the median of the rounds' ratios to joint.\n");
     println!(
@@ -110,45 +118,37 @@ pub(crate) fn run() {
     for connections in CONNECTIONS {
         let row = format!("{connections} connections");
         if options.wants("http", &row) {
-            table(connections, rounds, time).expect("servers and connections");
+            table(&options, connections, time).expect("servers and connections");
         }
     }
 }
 
-fn table(connections: usize, rounds: usize, time: Duration) -> io::Result<()> {
-    let names = SERVERS
-        .into_iter()
-        .filter(|name| Options::has_contestant(name));
-    let names: Vec<_> = names.collect();
-    let servers = names.iter().map(|name| Server::start(name, connections));
-    let mut servers = servers.collect::<io::Result<Vec<_>>>()?;
-    let mut all = vec![Vec::new(); servers.len()];
-    for round in 0..rounds {
-        let mut turns: Vec<_> = servers.iter_mut().zip(&mut all).collect();
-        if round % 2 == 1 {
-            turns.reverse();
-        }
-        for (server, figures) in turns {
-            figures.push(server.round(time)?);
-        }
-    }
-    for (name, figures) in names.iter().zip(&all) {
-        let cell = |of: fn(&Figures) -> f64, places: usize| {
-            let value = median(figures.iter().map(of));
-            let ratios = figures
-                .iter()
-                .zip(&all[0])
-                .map(|(one, own)| of(one) / of(own));
-            format!("{value:.places$} ({:.2})", median(ratios))
+fn table(options: &Options, connections: usize, time: Duration) -> io::Result<()> {
+    let names = SERVERS.into_iter();
+    let names = names.filter(|name| Options::has_contestant(name));
+    let start = |name| Server::start(name, connections).map(RefCell::new);
+    let servers = names.clone().map(start).collect::<io::Result<Vec<_>>>()?;
+    let rounds = ROUNDS.take(options, Duration::ZERO, servers.len(), |i| {
+        servers[i]
+            .borrow_mut()
+            .round(time)
+            .expect("the server answers")
+    });
+    let columns: [(fn(&Figures) -> f64, usize); 5] = [
+        (|figures| figures.requests_a_second, 0),
+        (|figures| figures.p50, 0),
+        (|figures| figures.p99, 0),
+        (|figures| figures.cost, 2),
+        (|figures| figures.sleeps, 3),
+    ];
+    let columns = columns.map(|(of, places)| (medians(names.clone(), &rounds, of), places));
+    for (i, name) in names.enumerate() {
+        let cell = |(figures, places): &(Vec<Figure>, usize)| {
+            let Figure { value, ratio, .. } = figures[i];
+            format!("{value:.places$} ({ratio:.2})")
         };
-        println!(
-            "| {connections} | {name} | {} | {} | {} | {} | {} |",
-            cell(|figures| figures.requests_a_second, 0),
-            cell(|figures| figures.p50, 0),
-            cell(|figures| figures.p99, 0),
-            cell(|figures| figures.cost, 2),
-            cell(|figures| figures.sleeps, 3),
-        );
+        let cells = columns.each_ref().map(cell).join(" | ");
+        println!("| {connections} | {name} | {cells} |");
     }
     Ok(())
 }

@@ -11,7 +11,13 @@ use std::{
     time::Instant,
 };
 
-use joint_benches::{options::Options, runtime::leak, table::Run, table::Table};
+use joint_benches::{
+    driven::Io,
+    echo::{converse, repeat},
+    options::Options,
+    runtime::leak,
+    table::{Run, Table},
+};
 use joint_executor::Executor;
 
 /// How many tasks read at once.
@@ -230,34 +236,6 @@ with_owned_buffers!(
     }
 );
 
-mod on_epoll {
-    use super::MESSAGE;
-    use joint_executor::io::TcpStream;
-
-    pub(super) async fn echo(stream: TcpStream) {
-        let mut buffer = [0; 8_192];
-        loop {
-            match stream.read(&mut buffer).await.expect("the client is there") {
-                0 => break,
-                count => {
-                    let sent = stream.write_all(&buffer[..count]).await;
-                    sent.expect("the client waits for it");
-                }
-            }
-        }
-    }
-
-    pub(super) async fn ask(stream: TcpStream, messages: usize) {
-        let mut room = [0; MESSAGE];
-        for _ in 0..messages {
-            let sent = stream.write_all(&[7; MESSAGE]).await;
-            sent.expect("the server is there");
-            let read = stream.read_exact(&mut room).await;
-            read.expect("the server answers");
-        }
-    }
-}
-
 async fn run_on<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
     joint_executor::spawn(future).await
 }
@@ -312,8 +290,8 @@ pub(crate) fn all(table: Table) -> Table {
         },
         joint_executor::io::TcpStream,
         identity,
-        on_epoll::echo,
-        on_epoll::ask
+        |stream| repeat(Io(stream)),
+        |stream, messages| converse::<MESSAGE>(Io(stream), messages)
     );
     let table = table
         .with_runs("joint-ring", ring)

@@ -14,9 +14,6 @@
 
 use std::{env, fs, path::PathBuf, time::Duration};
 
-#[cfg(unix)]
-#[path = "../graveyard/cost.rs"]
-mod cost;
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
 #[path = "../executor/rows.rs"]

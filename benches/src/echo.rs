@@ -1,5 +1,5 @@
-//! A UDP server that sends back what it receives, and a client that measures how long each answer
-//! takes.
+//! Both ends of a connection over TCP that echoes. And a UDP server that sends back what it receives,
+//! and a client that measures how long each answer takes.
 
 use std::{
     net::{SocketAddr, UdpSocket},
@@ -9,7 +9,42 @@ use std::{
 
 use joint::oneshot;
 
-use crate::driven::Driven;
+use crate::driven::{Driven, Reads, Writes};
+
+/// Sends back everything that it reads from a connection, until the end.
+///
+/// # Panics
+///
+/// If the connection fails.
+pub async fn repeat(mut stream: impl Reads + Writes + Send) {
+    let mut room = [0; 8_192];
+    loop {
+        match stream.read(&mut room).await.expect("the client is there") {
+            0 => break,
+            count => {
+                let sent = stream.write_all(&room[..count]).await;
+                sent.expect("the client waits for it");
+            }
+        }
+    }
+}
+
+/// Sends messages on a connection, and after each waits for its echo.
+///
+/// # Panics
+///
+/// If the connection fails.
+pub async fn converse<const SIZE: usize>(mut stream: impl Reads + Writes + Send, messages: usize) {
+    let message = [7; SIZE];
+    let mut room = [0; SIZE];
+    for _ in 0..messages {
+        stream
+            .write_all(&message)
+            .await
+            .expect("the server is there");
+        assert!(stream.fill(&mut room).await.expect("the server answers"));
+    }
+}
 
 /// Makes a server that runs until it receives nothing.
 ///

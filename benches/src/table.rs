@@ -6,12 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use criterion::{Criterion, Throughput};
-
 use super::{
     options::Options,
     processors::Processors,
-    report::{Figure, Report},
+    report::{Figure, Report, ratio},
 };
 
 /// Does a row once, and returns how long that took.
@@ -70,12 +68,14 @@ pub struct Table {
     settles: bool,
 }
 
-/// Fewer rounds give no median, and more give no better one.
-struct Rounds {
+/// How many rounds there are. Fewer give no median, and more give no better one.
+pub struct Rounds {
     /// Lets threads, queues and the allocator reach their sizes.
-    warm_up: usize,
-    least: usize,
-    most: usize,
+    pub warm_up: usize,
+    /// Half of that is enough if the bench is quick.
+    pub least: usize,
+    /// Between the least and these, there are as many as the time allows.
+    pub most: usize,
 }
 
 const ROUNDS: Rounds = Rounds {
@@ -88,6 +88,56 @@ const HEAVY: Rounds = Rounds {
     least: 5,
     most: 101,
 };
+
+impl Rounds {
+    /// Lets a number of contestants take turns, each of which begins a round in its turn, and
+    /// returns what they have done in each round.
+    pub fn take<T>(
+        &self,
+        options: &Options,
+        budget: Duration,
+        contestants: usize,
+        run: impl Fn(usize) -> T,
+    ) -> Vec<Vec<T>> {
+        let turn = |round: usize| {
+            let first = round % contestants;
+            let order = (first..contestants).chain(0..first);
+            let mut done: Vec<_> = order.map(&run).collect();
+            done.rotate_right(first);
+            done
+        };
+        if options.once {
+            return vec![turn(0)];
+        }
+        let (least, budget) = match options.is_quick {
+            true => (self.least.div_ceil(2), budget.min(Duration::from_secs(1))),
+            false => (self.least, budget),
+        };
+        (0..self.warm_up).for_each(|round| drop(turn(round)));
+        let start = Instant::now();
+        let mut rounds = Vec::new();
+        while rounds.len() < least || (rounds.len() < self.most && start.elapsed() < budget) {
+            rounds.push(turn(rounds.len()));
+        }
+        rounds
+    }
+}
+
+/// The contestants' medians over the rounds of a figure, and those of its ratios to the first one's.
+pub fn medians<'a, T>(
+    contestants: impl Iterator<Item = &'a str>,
+    rounds: &[Vec<T>],
+    figure: impl Fn(&T) -> f64,
+) -> Vec<Figure> {
+    let one = |(i, name)| {
+        let values = rounds.iter().map(|round| figure(&round[i]));
+        let ratios = rounds
+            .iter()
+            .map(|round| ratio(figure(&round[0]), figure(&round[i])));
+        Figure::new(name, median(values), median(ratios))
+    };
+    contestants.enumerate().map(one).collect()
+}
 
 impl Table {
     /// Makes a table without contestants. Each row is repeated for the time of the budget.
@@ -214,81 +264,34 @@ impl Table {
                     Some(processors) => processors.on_first(1, measure),
                     None => measure(),
                 };
-                let contestants = self.contestants.iter().enumerate();
-                let figures =
-                    contestants.map(|(i, contestant)| figure(contestant, i, &rounds, operations));
-                each(title, &figures.collect::<Vec<_>>(), report);
+                let names = self.contestants.iter().map(|contestant| &*contestant.name);
+                let mut figures = medians(names, &rounds, |time| time / operations as f64);
+                for (figure, contestant) in figures.iter_mut().zip(&self.contestants) {
+                    figure.is_peer = contestant.is_peer;
+                }
+                each(title, &figures, report);
             }
         }
     }
 
     /// The times of each round in nanoseconds. A contestant that cannot do the row has NaN.
     fn measure(&self, row: usize, options: &Options) -> Vec<Vec<f64>> {
-        let turn = |first: usize| {
-            let mut times = vec![f64::NAN; self.contestants.len()];
-            for i in 0..times.len() {
-                let i = (first + i) % times.len();
-                if let Some(run) = &self.contestants[i].runs[row] {
-                    if self.settles {
-                        settle();
-                    }
-                    times[i] = run().as_secs_f64() * 1e9;
+        let run = |i: usize| match &self.contestants[i].runs[row] {
+            None => f64::NAN,
+            Some(run) => {
+                if self.settles {
+                    settle();
                 }
+                run().as_secs_f64() * 1e9
             }
-            times
         };
-        if options.once {
-            return vec![turn(0)];
-        }
-        let Rounds {
-            warm_up,
-            least,
-            most,
-        } = *self.rounds;
-        let (least, budget) = match options.is_quick {
-            true => (least.div_ceil(2), self.budget.min(Duration::from_secs(1))),
-            false => (least, self.budget),
-        };
-        (0..warm_up).for_each(|round| drop(turn(round)));
-        let start = Instant::now();
-        let mut rounds = Vec::new();
-        while rounds.len() < least || (rounds.len() < most && start.elapsed() < budget) {
-            rounds.push(turn(rounds.len()));
-        }
-        rounds
-    }
-
-    /// Runs the same rows under criterion, each contestant alone, for figures with a history.
-    pub fn criterion(&self, criterion: &mut Criterion) {
-        for (row, &(title, operations)) in self.rows.iter().enumerate() {
-            let mut group = criterion.benchmark_group(format!("{}: {title}", self.title));
-            group.throughput(Throughput::Elements(operations));
-            for contestant in &self.contestants {
-                let Some(run) = &contestant.runs[row] else {
-                    continue;
-                };
-                group.bench_function(&contestant.name, |b| {
-                    b.iter_custom(|times| (0..times).map(|_| run()).sum());
-                });
-            }
-            group.finish();
-        }
+        (self.rounds).take(options, self.budget, self.contestants.len(), run)
     }
 }
 
 /// Waits until the workers of the last contestant, which search for a while, have gone to sleep.
 pub fn settle() {
     thread::sleep(Duration::from_micros(200));
-}
-
-/// One contestant's medians over the rounds.
-fn figure(contestant: &Contestant, i: usize, rounds: &[Vec<f64>], operations: u64) -> Figure {
-    let time = median(rounds.iter().map(|round| round[i])) / operations as f64;
-    let ratio = median(rounds.iter().map(|round| round[i] / round[0]));
-    Figure {
-        is_peer: contestant.is_peer,
-        ..Figure::new(&contestant.name, time, ratio)
-    }
 }
 
 /// Returns the median of the values, or NaN if one of them is NaN.
@@ -303,7 +306,7 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The body of a bench: reads the command line, measures and prints the tables, and then calls
-/// `more`. Criterion runs last, if it is requested.
+/// `more`.
 pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
     let options = Options::read();
     let mut report = Report::start(bench, &options);
@@ -312,14 +315,4 @@ pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut 
     }
     more(&options, &mut report);
     report.end();
-    if options.wants_criterion() {
-        let mut criterion = Criterion::default()
-            .warm_up_time(Duration::from_millis(300))
-            .measurement_time(Duration::from_secs(1))
-            .configure_from_args();
-        for table in tables {
-            table.criterion(&mut criterion);
-        }
-        criterion.final_summary();
-    }
 }
