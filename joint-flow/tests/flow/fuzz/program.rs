@@ -30,12 +30,20 @@ pub(super) enum Kind {
     Choose(Fails, Vec<Child>),
     /// Up to the first error.
     Sequence(Vec<Child>),
-    Lock(usize, usize, Child),
+    Lock(Take, usize, usize, Child),
     Close(usize),
     Send(usize, u8),
     /// Ends a stream, with or without an error.
     End(usize, Option<u8>),
+    /// Drops the sender of a stream.
+    Break(usize),
     Receive(usize, u8),
+    /// Sets the variable.
+    Set(u8),
+    /// Waits until the variable is at least this.
+    Reach(u8),
+    /// Waits for the next change of the variable.
+    Change,
     Retry(u8, Child),
     /// A task, what is done beside it, and then its output.
     Join(Start, Child, Child),
@@ -53,6 +61,12 @@ pub(super) enum Kind {
 pub(super) enum Start {
     Cancellable,
     Uncancellable,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Take {
+    Wait,
+    Try,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +138,7 @@ impl Random {
 
     fn group(&mut self, depth: usize) -> Kind {
         let most = if self.one_in(3) { 9 } else { 4 };
-        let children = self.children(depth, 1, most);
+        let children = self.children(depth, 0, most);
         let count = children.len();
         let group = match self.below(7) {
             0 => Group::Race,
@@ -133,7 +147,7 @@ impl Random {
             3 => Group::AllReady,
             4 => Group::Any,
             5 => Group::Quorum(self.below(count + 2)),
-            _ => Group::Strict(1 + self.below(count)),
+            _ => Group::Strict(self.below(count + 1)),
         };
         let shape = [Shape::Vec, Shape::Array][self.below(2)];
         Kind::Group(group, shape, children)
@@ -155,7 +169,7 @@ impl Random {
     }
 
     fn leaf(&mut self) -> Kind {
-        match self.below(20) {
+        match self.below(23) {
             0..=2 => Kind::Value(self.out()),
             3..=5 => Kind::Pause(self.below(4) as u8),
             6..=9 => Kind::Wait(self.below(GATES)),
@@ -168,7 +182,11 @@ impl Random {
             16 => Kind::Cancel(self.below(SLOTS)),
             17 => Kind::Drop(self.below(SLOTS)),
             18 => Kind::Await(self.below(SLOTS)),
+            19 => Kind::Set(self.below(5) as u8),
+            20 => Kind::Reach(self.below(5) as u8),
+            21 => Kind::Change,
             _ if self.one_in(3) => Kind::Close(self.below(2)),
+            _ if self.one_in(5) => Kind::Break(self.below(STREAMS)),
             _ => {
                 let error = self.one_in(2).then(|| self.below(100) as u8);
                 Kind::End(self.below(STREAMS), error)
@@ -186,8 +204,9 @@ impl Random {
             }
             10..=11 => Kind::Sequence(self.children(depth, 1, 4)),
             12..=13 => {
+                let take = [Take::Wait, Take::Try][usize::from(self.one_in(3))];
                 let (lock, amount) = (self.below(2), self.below(5));
-                Kind::Lock(lock, amount, self.expression(depth - 1))
+                Kind::Lock(take, lock, amount, self.expression(depth - 1))
             }
             14 => Kind::Retry(1 + self.below(3) as u8, self.expression(depth - 1)),
             15 => {

@@ -3,6 +3,7 @@
 use joint_flow::{
     Closed, Collection, any,
     choice::try_choose,
+    lock::TryTakeError,
     retry::retry,
     spawn,
     stream::{self, StreamExt},
@@ -10,7 +11,7 @@ use joint_flow::{
 
 use super::{
     Event, Out, TASKS, code, folded, optional,
-    program::{Expression, Fails, GATES, Group, Kind, LOCKS, SLOTS, STREAMS, Shape, Start},
+    program::{Expression, Fails, GATES, Group, Kind, LOCKS, SLOTS, STREAMS, Shape, Start, Take},
 };
 use crate::prelude::*;
 
@@ -18,6 +19,7 @@ use crate::prelude::*;
 pub(super) const CLOSED: u8 = 100;
 pub(super) const CANCELLED: u8 = 101;
 pub(super) const TAKEN: u8 = 102;
+pub(super) const REFUSED: u8 = 103;
 
 type Boxed = Pin<Box<dyn Future<Output = Out> + Send>>;
 
@@ -29,31 +31,44 @@ impl From<Closed> for Failed {
     }
 }
 
+/// The two ends, until they are dropped.
+type Stream = (
+    Mutex<Option<stream::Sender<u8, Failed>>>,
+    Mutex<Option<stream::Receiver<u8, Failed>>>,
+);
+
 struct World {
     events: Mutex<Vec<Event>>,
     tasks: AtomicUsize,
     senders: [Mutex<Option<promise::Sender<Out>>>; GATES],
     gates: [promise::Shared<Out>; GATES],
     locks: [FlowLock; 2],
-    outlets: [stream::Sender<u8, Failed>; STREAMS],
-    inlets: [Mutex<Option<stream::Receiver<u8, Failed>>>; STREAMS],
+    streams: [Stream; STREAMS],
+    variable: AsyncVar<u8>,
     slots: [Mutex<Option<Task<Out>>>; SLOTS],
 }
 
 impl World {
     fn new() -> Arc<Self> {
         let gates = [(); GATES].map(|()| promise::channel());
-        let streams = [(); STREAMS].map(|()| stream::channel());
         Arc::new(Self {
             events: Mutex::default(),
             tasks: AtomicUsize::new(0),
             gates: gates.each_ref().map(|gate| gate.1.clone()),
             senders: gates.map(|gate| Mutex::new(Some(gate.0))),
             locks: LOCKS.map(FlowLock::new),
-            outlets: streams.each_ref().map(|stream| stream.0.clone()),
-            inlets: streams.map(|stream| Mutex::new(Some(stream.1))),
+            streams: [(); STREAMS].map(|()| {
+                let (outlet, inlet) = stream::channel();
+                (Mutex::new(Some(outlet)), Mutex::new(Some(inlet)))
+            }),
+            variable: AsyncVar::new(0),
             slots: Default::default(),
         })
+    }
+
+    /// A sender of a stream, unless it was dropped.
+    fn sender(&self, stream: usize) -> Result<stream::Sender<u8, Failed>, u8> {
+        self.streams[stream].0.lock().unwrap().clone().ok_or(TAKEN)
     }
 
     fn add(&self, event: Event) {
@@ -85,9 +100,10 @@ impl Future for Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        if !self.has_ended {
-            self.world.add(Event::Cancelled(self.number));
-        }
+        self.world.add(match self.has_ended {
+            true => Event::Dropped(self.number),
+            false => Event::Cancelled(self.number),
+        });
     }
 }
 
@@ -107,7 +123,8 @@ fn child(world: &Arc<World>, expression: &Arc<Expression>) -> Recorded {
 /// The body of a task.
 fn body(world: &Arc<World>, expression: &Arc<Expression>) -> Recorded {
     let number = TASKS + world.tasks.fetch_add(1, Relaxed);
-    recorded(world, number, Box::pin(child(world, expression)))
+    let child = child(world, expression);
+    recorded(world, number, Box::pin(async { child.await }))
 }
 
 fn start(world: &Arc<World>, start: Start, expression: &Arc<Expression>) -> Task<Out> {
@@ -235,9 +252,17 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
             }
             Ok(folded(values))
         }
-        Kind::Lock(lock, amount, body) => {
+        Kind::Lock(Take::Wait, lock, amount, body) => {
             let permit = world.locks[*lock].take(*amount).await;
             let _permit = permit.map_err(|Closed| CLOSED)?;
+            child(body).await
+        }
+        Kind::Lock(Take::Try, lock, amount, body) => {
+            let permit = world.locks[*lock].try_take(*amount);
+            let _permit = permit.map_err(|error| match error {
+                TryTakeError::Empty => REFUSED,
+                TryTakeError::Closed => CLOSED,
+            })?;
             child(body).await
         }
         Kind::Close(lock) => {
@@ -245,16 +270,20 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
             Ok(2)
         }
         Kind::Send(stream, value) => {
-            let sent = world.outlets[*stream].send(*value);
+            let sent = world.sender(*stream)?.send(*value);
             sent.map(|()| 3).map_err(|error| error.into_inner())
         }
-        Kind::End(stream, None) => Ok(u8::from(world.outlets[*stream].end())),
+        Kind::End(stream, None) => Ok(u8::from(world.sender(*stream)?.end())),
         Kind::End(stream, Some(error)) => {
-            let failed = world.outlets[*stream].fail(Failed(*error));
+            let failed = world.sender(*stream)?.fail(Failed(*error));
             failed.map(|()| 4).map_err(|error| error.into_inner().0)
         }
+        Kind::Break(stream) => {
+            drop(world.streams[*stream].0.lock().unwrap().take());
+            Ok(10)
+        }
         Kind::Receive(stream, count) => {
-            let inlet = world.inlets[*stream].lock().unwrap().take();
+            let inlet = world.streams[*stream].1.lock().unwrap().take();
             let mut inlet = inlet.ok_or(TAKEN)?;
             let mut values = Vec::new();
             for _ in 0..*count {
@@ -263,8 +292,14 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
                     None => break,
                 }
             }
-            *world.inlets[*stream].lock().unwrap() = Some(inlet);
+            *world.streams[*stream].1.lock().unwrap() = Some(inlet);
             Ok(folded(values))
+        }
+        Kind::Set(value) => Ok(u8::from(world.variable.set(*value))),
+        Kind::Reach(least) => Ok(world.variable.wait_for(|value| value >= least).await),
+        Kind::Change => {
+            let changed = world.variable.on_change().await;
+            changed.map(|()| 11).map_err(|Closed| CLOSED)
         }
         Kind::Retry(tries, body) => {
             let mut left = *tries;

@@ -5,8 +5,8 @@ use std::{mem, sync::Arc};
 use super::{
     super::{
         Event, Out, code, folded,
-        program::{Expression, Fails, Kind, LOCKS},
-        real::{CLOSED, TAKEN},
+        program::{Expression, Fails, Kind, LOCKS, Take},
+        real::{CLOSED, REFUSED, TAKEN},
     },
     Collection, Step, Stream, World,
     group::Member,
@@ -29,6 +29,8 @@ enum State {
     Queued(usize),
     Holding(usize, Box<Node>),
     Receiving(Vec<u8>),
+    /// Waits for a change after so many.
+    Unchanged(usize),
     Retrying(u8, Option<Box<Node>>),
     Beside(usize, Box<Node>),
     /// Waits for a task, after what was done beside it.
@@ -77,8 +79,8 @@ impl World<'_> {
             (State::Sequence(_, Some(child)) | State::Retrying(_, Some(child)), _) => {
                 self.cancel(*child)?;
             }
-            (State::Queued(ticket), Kind::Lock(lock, ..)) => self.leave(*lock, ticket),
-            (State::Holding(ticket, body), Kind::Lock(lock, ..)) => {
+            (State::Queued(ticket), Kind::Lock(_, lock, ..)) => self.leave(*lock, ticket),
+            (State::Holding(ticket, body), Kind::Lock(_, lock, ..)) => {
                 self.cancel(*body)?;
                 self.leave(*lock, ticket);
             }
@@ -114,6 +116,7 @@ impl World<'_> {
         let polled = self.evaluate(node, is_first)?;
         if let Some(out) = polled {
             self.expect(Event::Ended(node.number(), out))?;
+            self.expect(Event::Dropped(node.number()))?;
         }
         Ok(polled)
     }
@@ -153,10 +156,20 @@ impl World<'_> {
             }
             Kind::Choose(fails, all) => return self.choose(*fails, all, state),
             Kind::Sequence(children) => return self.sequence(children, state),
-            Kind::Lock(lock, amount, body) => return self.lock(*lock, *amount, body, state),
+            Kind::Lock(Take::Try, lock, amount, _)
+                if matches!(state, State::Plain)
+                    && !self.locks[*lock].is_closed
+                    && !self.locks[*lock].is_free(*amount, LOCKS[*lock]) =>
+            {
+                Err(REFUSED)
+            }
+            Kind::Lock(_, lock, amount, body) => return self.lock(*lock, *amount, body, state),
             Kind::Close(lock) => {
                 self.locks[*lock].close();
                 Ok(2)
+            }
+            Kind::Send(stream, _) | Kind::End(stream, _) if self.streams[*stream].is_broken => {
+                Err(TAKEN)
             }
             Kind::Send(stream, value) => match &mut self.streams[*stream] {
                 Stream { end: Some(_), .. } => Err(*value),
@@ -174,6 +187,28 @@ impl World<'_> {
                     Some(_) => Ok(4),
                     None => Ok(u8::from(ends)),
                 }
+            }
+            Kind::Break(stream) => {
+                let stream = &mut self.streams[*stream];
+                stream.is_broken = true;
+                stream.end.get_or_insert(Some(CLOSED));
+                Ok(10)
+            }
+            Kind::Set(value) => {
+                let is_change = mem::replace(&mut self.variable, *value) != *value;
+                self.changes += usize::from(is_change);
+                Ok(u8::from(is_change))
+            }
+            Kind::Reach(least) if self.variable < *least => return Ok(None),
+            Kind::Reach(_) => Ok(self.variable),
+            Kind::Change => {
+                if let State::Plain = state {
+                    *state = State::Unchanged(self.changes);
+                }
+                if matches!(state, State::Unchanged(changes) if *changes == self.changes) {
+                    return Ok(None);
+                }
+                Ok(11)
             }
             Kind::Receive(stream, count) => return Ok(self.receive(*stream, *count, state)),
             Kind::Retry(tries, body) => return self.retry(*tries, body, state),

@@ -26,6 +26,12 @@ impl Lock {
         self.tickets
     }
 
+    /// Whether a request would be granted at once.
+    pub(super) fn is_free(&self, amount: usize, permits: usize) -> bool {
+        let taken = self.requests.iter().map(|request| request.amount).sum();
+        self.requests.iter().all(|request| request.is_granted) && fits(taken, amount, permits)
+    }
+
     pub(super) fn is_granted(&self, ticket: usize) -> bool {
         let mut requests = self.requests.iter();
         requests.any(|request| request.ticket == ticket && request.is_granted)
@@ -48,7 +54,7 @@ impl Lock {
         let mut taken: usize = granted.map(|request| request.amount).sum();
         for request in &mut self.requests {
             if !request.is_granted {
-                if taken > 0 && taken + request.amount > permits {
+                if !fits(taken, request.amount, permits) {
                     return;
                 }
                 taken += request.amount;
@@ -56,4 +62,8 @@ impl Lock {
             }
         }
     }
+}
+
+fn fits(taken: usize, amount: usize, permits: usize) -> bool {
+    taken == 0 || taken + amount <= permits
 }

@@ -24,6 +24,8 @@ struct Stream {
     /// Whether the receiver has seen the end.
     is_over: bool,
     is_taken: bool,
+    /// Whether its sender was dropped.
+    is_broken: bool,
 }
 
 struct Task {
@@ -53,6 +55,9 @@ struct World<'a> {
     gates: [Option<Option<Out>>; GATES],
     locks: [Lock; 2],
     streams: [Stream; STREAMS],
+    variable: u8,
+    /// How often the variable has changed.
+    changes: usize,
     slots: [Option<usize>; SLOTS],
     tasks: Vec<Task>,
     collections: Vec<Collection>,
@@ -140,6 +145,7 @@ impl World<'_> {
         match self.poll(&mut node)? {
             Some(out) => {
                 self.expect(Event::Ended(TASKS + task, out))?;
+                self.expect(Event::Dropped(TASKS + task))?;
                 self.tasks[task].output = Some(out);
                 self.report(task, out);
                 Ok(())
