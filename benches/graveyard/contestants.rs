@@ -1,7 +1,5 @@
 //! The contestants with one number of workers, and which rows each of them can run.
 
-use std::pin::Pin;
-
 use joint_benches::{
     driven::{Driven, smol::Smol},
     options::Options,
@@ -22,8 +20,6 @@ pub(crate) fn all_ended() {
     joint::block_on(LEFT.over());
 }
 
-pub(crate) type Boxed = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 /// A row of tasks.
 pub(crate) trait OfTasks: Copy + Send + Sync + 'static {
     /// Returns what the row is called, and what it measures.
@@ -31,20 +27,6 @@ pub(crate) trait OfTasks: Copy + Send + Sync + 'static {
 
     /// Runs the row once, and returns its figures.
     fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64>;
-}
-
-/// A row of tasks that are only spawned, from outside.
-pub(crate) trait OfSpawned: Copy + Send + Sync + 'static {
-    /// Which of the contestants that can do no more than that take part: `nexosim`, whose tasks
-    /// start when all have been spawned, and `rayon`, whose closures block while a task waits.
-    const ALSO: &'static [&'static str];
-
-    /// Returns what the row is called, and what it measures.
-    fn about(self) -> About;
-
-    /// Runs the row once with a function that spawns a task, and one that waits until all tasks
-    /// have ended.
-    fn run(self, spawn: &(dyn Fn(Boxed) + Sync), wait: &mut dyn FnMut()) -> Vec<f64>;
 }
 
 /// A row of timers and descriptors.
@@ -149,8 +131,6 @@ pub(crate) struct Contestants {
     forte: &'static joint_benches::pools::forte::Forte,
     #[cfg(joint_peers)]
     forte_forks: &'static forte::ThreadPool,
-    #[cfg(joint_peers)]
-    nexosim: &'static std::sync::Mutex<nexosim::dev_hooks::Executor>,
 }
 
 /// With more workers forte does not take part.
@@ -184,8 +164,6 @@ impl Contestants {
             forte: Pool::start(workers.min(MOST_OF_FORTE)),
             #[cfg(joint_peers)]
             forte_forks,
-            #[cfg(joint_peers)]
-            nexosim: leak(nexosim::dev_hooks::Executor::new(workers).into()),
         })
     }
 
@@ -213,42 +191,6 @@ impl Contestants {
             ("forte", Box::new(move || row.run(self.forte))),
         ];
         self.grave(row.about(), contestants)
-    }
-
-    /// `wait` waits for the tasks of a row.
-    pub(crate) fn spawned<T: OfSpawned>(&'static self, row: T) -> Grave {
-        fn on<R: Runtime>(runtime: &'static R, row: impl OfSpawned) -> Run {
-            let spawn = |task| runtime.spawn_outside_detached(task);
-            Box::new(move || row.run(&spawn, &mut all_ended))
-        }
-        let contestants: Vec<(_, Run)> = vec![
-            ("joint", on(self.joint, row)),
-            ("tokio", on(self.tokio, row)),
-            ("async-executor static", on(self.async_executor, row)),
-            ("nio", on(self.nio, row)),
-            #[cfg(joint_peers)]
-            ("forte", on(self.forte, row)),
-            #[cfg(joint_peers)]
-            (
-                "nexosim",
-                Box::new(move || {
-                    let executor = self.nexosim;
-                    let spawn = |task| executor.lock().expect("no panics").spawn_and_forget(task);
-                    row.run(&spawn, &mut || executor.lock().expect("no panics").run())
-                }),
-            ),
-            (
-                "rayon",
-                Box::new(move || {
-                    let spawn = |task| self.rayon.spawn(move || joint::block_on(task));
-                    row.run(&spawn, &mut all_ended)
-                }),
-            ),
-        ];
-        let takes_part =
-            |name: &&str| !["nexosim", "rayon"].contains(name) || T::ALSO.contains(name);
-        let contestants = contestants.into_iter().filter(|(name, _)| takes_part(name));
-        self.grave(row.about(), contestants.collect())
     }
 
     pub(crate) fn drivers(&'static self, row: impl OfDrivers) -> Grave {

@@ -56,10 +56,10 @@ fn graves(all: &'static Contestants) -> Vec<Grave> {
     let mut graves = vec![
         all.tasks(Trickle),
         all.tasks(Contended),
-        all.spawned(PingPong(1)),
-        all.spawned(PingPong(2 * workers)),
-        all.spawned(Spawners),
-        all.spawned(WakeAll(workers)),
+        all.tasks(PingPong(1)),
+        all.tasks(PingPong(2 * workers)),
+        all.tasks(Spawners),
+        all.tasks(WakeAll(workers)),
         all.drivers(Computing("a UDP echo, nothing else to do", 0)),
         all.drivers(Computing(
             "a UDP echo, all workers compute (datafusion #13692)",

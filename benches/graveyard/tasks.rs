@@ -20,7 +20,7 @@ use joint_benches::{
 };
 
 use super::{
-    contestants::{Boxed, LEFT, OfSpawned, OfTasks, all_ended},
+    contestants::{LEFT, OfTasks, all_ended},
     grave::{About, nanoseconds},
 };
 
@@ -108,9 +108,7 @@ impl PingPong {
     }
 }
 
-impl OfSpawned for PingPong {
-    const ALSO: &'static [&'static str] = &["nexosim"];
-
+impl OfTasks for PingPong {
     fn about(self) -> About {
         let title = match self.0 {
             1 => "ping-pong, one pair of tasks (tokio #8065)",
@@ -120,14 +118,16 @@ impl OfSpawned for PingPong {
         About::times(title, &["one message"], "message", messages)
     }
 
-    fn run(self, spawn: &(dyn Fn(Boxed) + Sync), wait: &mut dyn FnMut()) -> Vec<f64> {
+    fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64> {
         LEFT.start(2 * self.0);
         let start = Instant::now();
         for _ in 0..self.0 {
             let ball = Arc::new(Ball::default());
-            (0..2).for_each(|side| spawn(Box::pin(Self::play(ball.clone(), side))));
+            for side in [0, 1] {
+                runtime.spawn_outside_detached(Self::play(ball.clone(), side));
+            }
         }
-        wait();
+        all_ended();
         vec![nanoseconds(start.elapsed()) / (self.0 * Self::passes()) as f64]
     }
 }
@@ -145,9 +145,7 @@ impl Spawners {
     }
 }
 
-impl OfSpawned for Spawners {
-    const ALSO: &'static [&'static str] = &["rayon"];
-
+impl OfTasks for Spawners {
     fn about(self) -> About {
         About::times(
             "spawners outside (tokio #8483)",
@@ -157,8 +155,8 @@ impl OfSpawned for Spawners {
         )
     }
 
-    fn run(self, spawn: &(dyn Fn(Boxed) + Sync), wait: &mut dyn FnMut()) -> Vec<f64> {
-        let mut with = |threads: usize| {
+    fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64> {
+        let with = |threads: usize| {
             LEFT.start(Self::tasks());
             let begin = Barrier::new(threads + 1);
             let start = thread::scope(|scope| {
@@ -166,7 +164,7 @@ impl OfSpawned for Spawners {
                     scope.spawn(|| {
                         begin.wait();
                         for _ in 0..Self::tasks() / threads {
-                            spawn(Box::pin(async { LEFT.done() }));
+                            runtime.spawn_outside_detached(async { LEFT.done() });
                         }
                     });
                 }
@@ -174,10 +172,10 @@ impl OfSpawned for Spawners {
                 begin.wait();
                 start
             });
-            wait();
+            all_ended();
             nanoseconds(start.elapsed()) / Self::tasks() as f64
         };
-        Self::THREADS.map(&mut with).into()
+        Self::THREADS.map(with).into()
     }
 }
 
@@ -234,9 +232,7 @@ impl Meeting {
     }
 }
 
-impl OfSpawned for WakeAll {
-    const ALSO: &'static [&'static str] = &["nexosim", "rayon"];
-
+impl OfTasks for WakeAll {
     fn about(self) -> About {
         let [first, last] = Meeting::FIGURES;
         About::times(
@@ -247,14 +243,14 @@ impl OfSpawned for WakeAll {
         )
     }
 
-    fn run(self, spawn: &(dyn Fn(Boxed) + Sync), wait: &mut dyn FnMut()) -> Vec<f64> {
-        let mut burst = || {
+    fn run<R: Runtime>(self, runtime: &'static R) -> Vec<f64> {
+        let burst = || {
             let meeting = Meeting::new(self.0);
             for _ in 0..self.0 {
                 let meeting = meeting.clone();
-                spawn(Box::pin(async move { meeting.attend() }));
+                runtime.spawn_outside_detached(async move { meeting.attend() });
             }
-            wait();
+            all_ended();
             meeting.first_and_last()
         };
         let mut figures = burst();
