@@ -16,7 +16,7 @@ use joint_flow::{
 use joint_sim::random;
 
 use super::TcpStream;
-use crate::message::{Request, Tag, Version};
+use crate::message::{Tag, Version};
 
 /// How long a query waits for the replicas that it asks first, before it asks the others too.
 const HEDGE: Duration = Duration::from_millis(5);
@@ -25,6 +25,15 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// The shortest and the longest time between two tries, and the number of tries.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(5), Duration::from_millis(200));
 const TRIES: u32 = 8;
+
+/// The version before all writes, which changes nothing where it is stored.
+const QUERY: Version = Version {
+    tag: Tag {
+        count: 0,
+        writer: 0,
+    },
+    value: 0,
+};
 
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -47,12 +56,12 @@ impl Client {
     /// # Errors
     /// If no majority answers.
     pub(crate) async fn read(&self) -> io::Result<u64> {
-        let found = self.ask_a_majority(Request::Query).await?;
+        let found = self.ask_a_majority(QUERY).await?;
         let newest = newest(&found);
         // The write of this version may not have reached a majority yet, and may never do. A later
         // read must not find an older one. If the majority agrees, it has reached one.
         if found.iter().any(|version| *version != newest) {
-            self.ask_a_majority(Request::Store(newest)).await?;
+            self.ask_a_majority(newest).await?;
         }
         Ok(newest.value)
     }
@@ -60,19 +69,18 @@ impl Client {
     /// # Errors
     /// If no majority answers. The value may have been written all the same, or may be later.
     pub(crate) async fn write(&mut self, value: u64) -> io::Result<()> {
-        let found = self.ask_a_majority(Request::Query).await?;
+        let found = self.ask_a_majority(QUERY).await?;
         self.last.count = self.last.count.max(newest(&found).tag.count) + 1;
         let tag = self.last;
         // Each try stores the same version. A new tag would write the value twice, and the second
         // time perhaps over a later one.
-        self.ask_a_majority(Request::Store(Version { tag, value }))
-            .await?;
+        self.ask_a_majority(Version { tag, value }).await?;
         Ok(())
     }
 
     /// Sends a request to the replicas, again and again if necessary. Returns the answers of a
     /// majority.
-    async fn ask_a_majority(&self, request: Request) -> io::Result<Vec<Version>> {
+    async fn ask_a_majority(&self, request: Version) -> io::Result<Vec<Version>> {
         let (first, longest) = PAUSE;
         let backoff = Backoff::new(first)
             .max(longest)
@@ -83,14 +91,14 @@ impl Client {
 
     /// Sends a request to the replicas, until a majority has answered. The requests that are not
     /// needed any more are cancelled then.
-    async fn ask_once(&self, request: Request) -> io::Result<Vec<Version>> {
+    async fn ask_once(&self, request: Version) -> io::Result<Vec<Version>> {
         let count = self.replicas.len();
         let majority = count / 2 + 1;
         // A query leaves the others alone if a majority answers soon. A version is to be stored
         // everywhere.
         let asked_first = match request {
-            Request::Query => majority,
-            Request::Store(_) => count,
+            QUERY => majority,
+            _ => count,
         };
         let start = random() as usize % count;
         let failed = Trigger::new();
@@ -116,7 +124,7 @@ impl Client {
 
 /// Sends a request to a replica, on a connection of its own. If this is dropped, the connection is
 /// closed, so that no late answer is taken for that of another request.
-async fn ask(replica: SocketAddr, request: Request) -> io::Result<Version> {
+async fn ask(replica: SocketAddr, request: Version) -> io::Result<Version> {
     let stream = TcpStream::connect(replica).await?;
     stream.set_nodelay(true)?;
     stream.write_all(request.encode().as_flattened()).await?;

@@ -7,10 +7,7 @@ use joint_executor::yield_now;
 use joint_flow::{Collection, lock::FlowLock};
 
 use super::{TcpListener, TcpStream};
-use crate::{
-    disk::Disk,
-    message::{Request, Version},
-};
+use crate::{disk::Disk, message::Version};
 
 /// Serves until it is dropped, which closes all connections.
 pub(crate) async fn serve(listener: &TcpListener, disk: Disk) -> Infallible {
@@ -46,13 +43,9 @@ impl Replica {
     /// Answers the one request of a connection.
     async fn answer(&self, mut stream: TcpStream) -> io::Result<()> {
         stream.set_nodelay(true)?;
-        let mut request = [[0; 8]; 4];
+        let mut request = [[0; 8]; 3];
         stream.read_exact(request.as_flattened_mut()).await?;
-        match Request::decode(request) {
-            Some(Request::Query) => {}
-            Some(Request::Store(version)) => self.store(version).await,
-            None => return Err(io::ErrorKind::InvalidData.into()),
-        }
+        self.store(Version::decode(request)).await;
         let answer = self.disk.read().encode();
         stream.write_all(answer.as_flattened()).await?;
         stream.close().await
@@ -61,10 +54,13 @@ impl Replica {
     /// Returns when this version, or a later one, is on the disk. An answer before that would count
     /// towards a majority, and be forgotten in a crash.
     async fn store(&self, version: Version) {
-        let permit = self.writes.take(1).await;
-        let _permit = permit.expect("the lock is never closed");
-        if self.disk.read().tag < version.tag {
-            self.disk.write(version).await;
+        let is_later = || self.disk.read().tag < version.tag;
+        if is_later() {
+            let permit = self.writes.take(1).await;
+            let _permit = permit.expect("the lock is never closed");
+            if is_later() {
+                self.disk.write(version).await;
+            }
         }
     }
 }
