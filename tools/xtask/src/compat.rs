@@ -1,6 +1,6 @@
 //! Runs upstream's own suites, unmodified, on the packages in `tools/compat/async-task` and
-//! `tools/compat/oneshot`, the tests of crates that depend on oneshot, and the published crates of
-//! `tools/compat/hunt` in the simulation.
+//! `tools/compat/oneshot`, the tests of crates that depend on oneshot, and the bugs of
+//! `docs/found.md` in the simulation.
 
 use std::fs;
 
@@ -72,7 +72,7 @@ pub(crate) fn run() -> Done {
     say("the only async-task and the only oneshot are those of tools/compat");
     let all = "test --workspace --all-features --no-fail-fast";
     let suites = |name, which| in_folder(Step::cargo(name, &format!("{all} {which}")), SUITES);
-    let hunt = |name, line| in_folder(Step::cargo(name, line), "tools/compat/hunt");
+    let found = |name, line| in_folder(Step::cargo(name, line), "tools/compat/found");
     let oneshot = |tests| format!("-p oneshot-suite --features async,std --no-fail-fast {tests}");
     let in_loom = Step::cargo("oneshot in loom", &format!("test {}", oneshot(IN_LOOM)))
         .env("LOOM_MAX_BRANCHES", "100000")
@@ -96,9 +96,8 @@ pub(crate) fn run() -> Done {
     }
     steps.extend(DEPENDENTS.map(|of| dependent(of, TESTS)));
     steps.extend([
-        hunt("lints of the hunt", "clippy --all-targets -- -D warnings"),
-        hunt("bugs of docs/found.md", "run --example found"),
-        hunt("the first seeds", "run --bin hunt -- --seconds 0"),
+        found("lints of found", "clippy --all-targets -- -D warnings"),
+        found("bugs of docs/found.md", "test"),
     ]);
     Ok(run_all("compat", steps))
 }

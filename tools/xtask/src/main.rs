@@ -125,10 +125,9 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "compat",
-        "Runs the suites of async-task and async-executor and a program on smol, fetched from the\n\
-         registry, on tools/compat/async-task; those of oneshot and futures-channel, and three\n\
-         crates that depend on oneshot, on tools/compat/oneshot; then the crates of\n\
-         tools/compat/hunt in the simulation.",
+        "Runs the suites of async-task and async-executor, fetched from the registry, on\n\
+         tools/compat/async-task; those of oneshot and futures-channel, and three crates that depend\n\
+         on oneshot, on tools/compat/oneshot; then the bugs of docs/found.md in the simulation.",
         |_| compat::run(),
     ),
     command(

@@ -152,7 +152,7 @@ pub(crate) fn aliases() -> Done {
 }
 
 /// Without the database of advisories, which is fetched, checks the rest. Not in
-/// `tools/compat/hunt`, whose dependencies are what is tested there.
+/// `tools/compat/found`, whose dependencies are what is tested there.
 pub(crate) fn audit() -> Done {
     needs("deny")?;
     let deny = |name, line: &str| {
