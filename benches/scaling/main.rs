@@ -9,10 +9,9 @@
 //! workers, so that the same holds for them.
 //!
 //! The program needs nothing beside itself: it can be copied to a machine with more processors, and
-//! run there with `--bench`. It draws the curves into `scaling.svg`, in the folder that
-//! `JOINT_BENCH_OUT` names or in the current one.
+//! run there with `--bench`.
 
-use std::{env, fs, path::PathBuf, time::Duration};
+use std::time::Duration;
 
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
@@ -37,7 +36,6 @@ use joint_benches::{
     table::{NamedRun, Run, Table},
 };
 use joint_executor::Executor;
-use joint_figures::{Curve, Panel};
 
 #[global_allocator]
 static ALLOCATOR: Allocator = Allocator;
@@ -59,10 +57,6 @@ const OF_TASKS: &[Contestant] = &[
         }
     }),
 ];
-
-/// Above the picture.
-const SENTENCE: &str =
-    "Speed-up over one worker, divided by the number of workers (below each picture).";
 
 /// The calling thread takes part, or waits.
 const OF_FORKS: &[Contestant] = &[
@@ -114,7 +108,6 @@ struct Scaling<'a> {
     report: &'a mut Report,
     processors: &'static Processors,
     counts: Vec<usize>,
-    panels: Vec<Panel>,
 }
 
 impl Scaling<'_> {
@@ -158,16 +151,6 @@ impl Scaling<'_> {
                 let cells: Vec<_> = cells.collect();
                 println!("| {row} | {workers} | {} |", cells.join(" | "));
             }
-            let curves = names.iter().zip(&figures).map(|(name, of_one)| Curve {
-                name: (*name).to_owned(),
-                points: (0..self.counts.len())
-                    .filter_map(|n| Some((self.counts[n], efficiency(of_one, n)?)))
-                    .collect(),
-            });
-            self.panels.push(Panel {
-                title: row.to_owned(),
-                curves: curves.filter(|curve| !curve.points.is_empty()).collect(),
-            });
         });
     }
 }
@@ -183,18 +166,9 @@ fn main() {
         report: &mut report,
         processors,
         counts: worker_counts(processors.count()),
-        panels: Vec::new(),
     };
     scaling.print("scaling: tasks", OF_TASKS, false);
     scaling.print("scaling: fork and join", OF_FORKS, false);
     scaling.print("scaling: timers and descriptors", OF_DRIVERS, true);
-    let panels = scaling.panels;
     report.end();
-    if !options.once && !panels.is_empty() {
-        let folder = PathBuf::from(env::var_os("JOINT_BENCH_OUT").unwrap_or_else(|| ".".into()));
-        let path = folder.join("scaling.svg");
-        fs::write(&path, joint_figures::curves(SENTENCE, &panels))
-            .expect("the picture can be written");
-        println!("\nThe curves are in {}.", path.display());
-    }
 }

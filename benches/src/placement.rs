@@ -80,11 +80,6 @@ impl Placement {
         Self(Some(trips[trips.len() / 2]))
     }
 
-    /// Returns the median round trip, or `None` if there is only one processor.
-    pub fn nanoseconds(self) -> Option<f64> {
-        self.0
-    }
-
     /// Returns `near`, `far`, `busy` or `alone`.
     pub fn name(self) -> &'static str {
         match self.0 {

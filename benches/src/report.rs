@@ -9,7 +9,7 @@ use std::{
 };
 
 pub use joint_figures::Figure;
-use joint_figures::{Moment, Place};
+use joint_figures::Place;
 
 use super::{allocator::titled, options::Options, placement::Placement};
 
@@ -24,7 +24,6 @@ pub fn ratio(own: f64, other: f64) -> f64 {
 
 /// The figures of one run of a bench.
 pub struct Report {
-    bench: &'static str,
     /// Whether each row runs once, which measures nothing.
     once: bool,
     is_quick: bool,
@@ -62,17 +61,14 @@ impl Report {
             println!("Quick: at most a second for each row, or a few rounds.");
         }
         println!("Beside each figure: its ratio to the first contestant's figure.");
-        let mut report = Self {
-            bench,
+        Self {
             once: options.once,
             is_quick: options.is_quick,
             file,
             placement,
             moved: Vec::new(),
             behind: Vec::new(),
-        };
-        report.record_placement("start");
-        report
+        }
     }
 
     /// Prints the head of a table.
@@ -143,39 +139,22 @@ impl Report {
             println!("\nA peer is faster in:");
             self.behind.iter().for_each(|line| println!("* {line}"));
         }
-        self.placement = placement;
-        self.record_placement("end");
     }
 
     fn record_row(&mut self, table: &str, row: &str, unit: &str, figures: &[Figure]) {
         let place = Place {
-            bench: self.bench,
             table,
             row,
             unit,
             placement: self.placement.name(),
-        };
-        for figure in figures {
-            if !figure.value.is_nan() && !figure.ratio.is_nan() {
-                self.record(&figure.line(&place));
-            }
-        }
-    }
-
-    fn record_placement(&mut self, when: &str) {
-        let moment = Moment {
-            bench: self.bench,
-            when,
-            placement: self.placement.name(),
-            round_trip: self.placement.nanoseconds(),
             is_quick: self.is_quick,
         };
-        self.record(&moment.line());
-    }
-
-    fn record(&mut self, line: &str) {
-        if let Some(file) = &mut self.file {
-            writeln!(file, "{line}").expect("the file of the figures can be written");
+        let Some(file) = &mut self.file else { return };
+        for figure in figures {
+            if !figure.value.is_nan() && !figure.ratio.is_nan() {
+                let written = writeln!(file, "{}", figure.line(&place));
+                written.expect("the file of the figures can be written");
+            }
         }
     }
 }

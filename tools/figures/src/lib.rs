@@ -6,11 +6,8 @@
 //! This is a package apart from the benches because `cargo xtask` uses it too, and must not compile
 //! their peers.
 
-mod curves;
 mod figures;
-mod page;
-mod readme;
+mod pages;
 
-pub use curves::{Curve, Panel, curves};
-pub use figures::{Figure, Moment, Place};
-pub use readme::{MIMALLOC, write};
+pub use figures::{Figure, Place};
+pub use pages::{MIMALLOC, write};

@@ -55,7 +55,7 @@ const COMMANDS: &[Command] = &[
     ),
     command(
         "cores [--sharded FOLDER]",
-        "Runs joint and tokio on 1 to 64 simulated cores, and writes docs/cores.md and its picture.\n\
+        "Runs joint and tokio on 1 to 64 simulated cores, and writes docs/cores.md.\n\
          --sharded runs only the published points of the tokio in FOLDER, whose queue is sharded.",
         cores::cores,
     ),

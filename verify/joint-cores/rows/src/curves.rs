@@ -2,8 +2,6 @@
 
 use std::thread;
 
-use joint_figures::{Curve, Panel};
-
 use crate::{
     Figure, figure, machines,
     peers::{Joint, Peer, Tokio},
@@ -16,20 +14,15 @@ const CORES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 const SOME: [usize; 3] = [1, 3, 6];
 /// Few, because the curves take long.
 const SEEDS: u64 = 3;
-/// Above the picture.
-const SENTENCE: &str = "By cores, 1 is the best: the speed-up by the number of cores where the work is \
-                        divided, else the time on one core by the time on all.";
 
 type Figures = [Figure; CORES.len()];
 
-/// The tables and the picture.
+/// The tables.
 pub struct Curves {
     /// The figures.
     pub rows: String,
     /// What joint does by operation.
     pub operations: String,
-    /// The picture.
-    pub picture: String,
 }
 
 /// A thread of its own has lists of memory that no other row has used.
@@ -58,17 +51,6 @@ fn operations(row: &Row, place: usize, figures: &Figures) -> String {
     )
 }
 
-fn curve(row: &Row, name: &str, figures: &Figures) -> Curve {
-    let point = |(cores, figure): (usize, &Figure)| {
-        let share = if row.is_divided { cores as f64 } else { 1.0 };
-        (cores, figures[0].median / figure.median / share)
-    };
-    Curve {
-        name: name.to_owned(),
-        points: CORES.into_iter().zip(figures).map(point).collect(),
-    }
-}
-
 /// Runs all rows, one after the other.
 pub fn all() -> Curves {
     let numbers = CORES.map(|cores| cores.to_string()).join(" | ");
@@ -77,9 +59,7 @@ pub fn all() -> Curves {
         rows: format!("| row | scheduler | {numbers} |\n|---|---|{columns}\n"),
         operations: "| row, by operation | cores | lines that move | read-modify-writes | fences | wake-ups of threads | allocations |\n\
                      |---|---|---|---|---|---|---|\n".to_owned(),
-        picture: String::new(),
     };
-    let mut panels = Vec::new();
     for row in &ROWS {
         let named = [
             (Joint::NAME, figures::<Joint>(row)),
@@ -94,14 +74,6 @@ pub fn all() -> Curves {
         for place in SOME {
             curves.operations += &operations(row, place, &named[0].1);
         }
-        panels.push(Panel {
-            title: row.title.to_owned(),
-            curves: named
-                .iter()
-                .map(|(name, figures)| curve(row, name, figures))
-                .collect(),
-        });
     }
-    curves.picture = joint_figures::curves(SENTENCE, &panels);
     curves
 }
