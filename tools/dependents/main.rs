@@ -1,14 +1,10 @@
 //! Packages outside of the workspaces, which run offline. Two depend on one package of joint alone,
 //! and may build so many crates and no more. Four have models that fail (`failing.rs`).
-//!
-//! `build-time [ROUNDS]` does none of that, and measures what it takes to build `joint-executor`.
 
-mod build_time;
 mod failing;
 #[path = "../../joint-executor/examples/options/mod.rs"]
 mod options;
 
-use lexopt::Arg::Value;
 use std::{
     collections::BTreeSet,
     env, fs,
@@ -17,14 +13,28 @@ use std::{
 };
 
 /// The package, its folder from the root, the crates that a dependent may build for it, itself
-/// included, and the program.
-const DEPENDENTS: [(&str, &str, usize, &str); 2] = [
-    ("joint", "", 2, include_str!("programs/executor.rs")),
+/// included, and the files of a program: an example of an executor, and an application.
+const DEPENDENTS: [(&str, &str, usize, &[(&str, &str)]); 2] = [
+    (
+        "joint",
+        "",
+        2,
+        &[
+            (
+                "src/main.rs",
+                include_str!("../../examples/executor/main.rs"),
+            ),
+            (
+                "src/queue.rs",
+                include_str!("../../examples/executor/queue.rs"),
+            ),
+        ],
+    ),
     (
         "joint-executor",
         "joint-executor",
         7,
-        include_str!("programs/application.rs"),
+        &[("src/main.rs", include_str!("application.rs"))],
     ),
 ];
 
@@ -32,7 +42,6 @@ const HELP: &str = "\
 Builds and runs packages outside of the workspaces. `cargo xtask dependents` runs it.
 
 Usage: joint-dependents
-       joint-dependents build-time [ROUNDS]    measure the build of joint-executor beside tokio's
 
   -h, --help     print this
   -V, --version  print the version
@@ -41,20 +50,9 @@ Exit status: 0 all is as it should be, 1 it is not, 2 bad usage.
 ";
 
 fn main() -> ExitCode {
-    options::run("joint-dependents", HELP, |mut options| {
-        let wrong = match options.next()? {
-            None => dependents(),
-            Some(Value(word)) if word == "build-time" => {
-                let rounds = match options.next()? {
-                    Some(Value(word)) => options::number("build-time", &word, 1..=1000)?,
-                    Some(other) => return Err(other.unexpected().into()),
-                    None => 1,
-                };
-                options.end()?;
-                build_time::run(rounds as usize).err().into_iter().collect()
-            }
-            Some(other) => return Err(other.unexpected().into()),
-        };
+    options::run("joint-dependents", HELP, |options| {
+        options.end()?;
+        let wrong = dependents();
         wrong.iter().for_each(|why| eprintln!("{why}"));
         Ok(ExitCode::from(u8::from(!wrong.is_empty())))
     })
@@ -62,21 +60,26 @@ fn main() -> ExitCode {
 
 /// Returns what is wrong with the packages.
 fn dependents() -> Vec<String> {
-    let of_one = |(package, folder, most, program)| dependent(package, folder, most, program).err();
+    let of_one = |(package, folder, most, files)| dependent(package, folder, most, files).err();
     let mut wrong: Vec<_> = DEPENDENTS.into_iter().filter_map(of_one).collect();
     wrong.extend(failing::run().err());
     wrong
 }
 
 /// Generates, builds and runs a package.
-fn dependent(package: &str, folder: &str, most: usize, program: &str) -> Result<(), String> {
+fn dependent(
+    package: &str,
+    folder: &str,
+    most: usize,
+    files: &[(&str, &str)],
+) -> Result<(), String> {
     let manifest = format!(
         "[package]\nname = \"on-{package}\"\nedition = \"2024\"\n\n\
          [dependencies]\n{package} = {{ path = {:?} }}\n\n\
          [profile.dev]\ndebug = false\n",
         root().join(folder)
     );
-    let outside = Outside::write(package, &manifest, &[("src/main.rs", program)])?;
+    let outside = Outside::write(package, &manifest, files)?;
     let run = outside.cargo("target", &["run", "--quiet"])?;
     print!("{}", text(&run));
     if !run.status.success() {

@@ -106,9 +106,11 @@ const COMMANDS: &[Command] = &[
         "Measures the processor time that it takes to build joint-executor from an empty folder,\n\
          and prints the multiple of tokio's with the same features (tools/dependents).",
         |words| {
-            let step = plans::tool("dependents").args(["--", "build-time"]);
-            let steps = vec![step.args(words.word(0))];
-            Ok(run_all("build-time", steps))
+            script(
+                "build-time",
+                "tools/dependents/build-time.sh",
+                words.word(0),
+            )
         },
     ),
     command(
