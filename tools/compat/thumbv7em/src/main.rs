@@ -4,56 +4,28 @@
 #![no_main]
 
 mod board;
+#[path = "../../../../examples/microcontroller/queue.rs"]
+mod queue;
 
 use core::{
     future::{Future, poll_fn},
     pin::Pin,
-    ptr::{self, NonNull},
-    sync::atomic::{
-        AtomicPtr,
-        Ordering::{Acquire, Relaxed, Release},
-    },
+    sync::atomic::Ordering::Relaxed,
     task::{Context, Poll, Waker},
 };
 
 use board::{Shared, print, sleep_unless};
 use joint::{
     JoinHandle,
-    task::{Full, Runnable, TaskPool},
+    task::{Full, TaskPool},
 };
+use queue::{DUE, run, schedule};
 
-/// The tasks that are due, the newest first, linked by the word that each task has for that.
-static DUE: AtomicPtr<()> = AtomicPtr::new(ptr::null_mut());
 static TASKS: TaskPool<256, 3> = TaskPool::new();
 static TIMERS: Shared<Timers> = Shared::new(Timers {
     now: 0,
     waiting: [const { None }; 4],
 });
-
-/// Called by wakers, also in an interrupt.
-fn schedule(runnable: Runnable) {
-    let raw = runnable.into_raw();
-    let mut top = DUE.load(Relaxed);
-    loop {
-        // SAFETY: it is not in the queue yet.
-        unsafe { Runnable::<()>::raw_link(raw) }.set(top, Relaxed);
-        match DUE.compare_exchange(top, raw.as_ptr(), Release, Relaxed) {
-            Ok(_) => return,
-            Err(now) => top = now,
-        }
-    }
-}
-
-/// Runs the tasks that are due.
-fn run() {
-    let mut next = NonNull::new(DUE.swap(ptr::null_mut(), Acquire));
-    while let Some(raw) = next {
-        // SAFETY: `schedule` put it into the queue, from which only this takes it.
-        let runnable: Runnable = unsafe { Runnable::from_raw(raw) };
-        next = NonNull::new(runnable.link().get(Relaxed));
-        runnable.run();
-    }
-}
 
 fn spawn<F>(future: F) -> Result<JoinHandle<F::Output>, Full<F>>
 where
