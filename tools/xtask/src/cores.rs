@@ -75,7 +75,7 @@ fn prepare(tokio: &Path) -> io::Result<()> {
     fs::write(to.join("Cargo.toml"), MANIFEST)
 }
 
-/// Writes `docs/cores.md`. With `--sharded`, only the points of another tokio.
+/// Writes `docs/cores.md` and its picture. With `--sharded`, only the points of another tokio.
 pub(crate) fn cores(words: &Words) -> Done {
     let (folder, what) = match words.option("--sharded") {
         Some(folder) => (folder.to_owned(), "sharded"),

@@ -5,24 +5,28 @@ use std::thread;
 use crate::{
     Figure, figure, machines,
     peers::{Joint, Peer, Tokio},
+    picture::Panel,
     rows::{Of, ROWS, Row},
 };
 
 /// The numbers of cores.
-const CORES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
+pub const CORES: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 /// Those of the table of operations, by their places.
 const SOME: [usize; 3] = [1, 3, 6];
 /// Few, because the curves take long.
 const SEEDS: u64 = 3;
 
-type Figures = [Figure; CORES.len()];
+/// One for each number of cores.
+pub type Figures = [Figure; CORES.len()];
 
-/// The tables.
+/// The tables and the picture.
 pub struct Curves {
     /// The figures.
     pub rows: String,
     /// What joint does by operation.
     pub operations: String,
+    /// The picture, row by row.
+    pub panels: Vec<Panel>,
 }
 
 /// A thread of its own has lists of memory that no other row has used.
@@ -59,6 +63,7 @@ pub fn all() -> Curves {
         rows: format!("| row | scheduler | {numbers} |\n|---|---|{columns}\n"),
         operations: "| row, by operation | cores | lines that move | read-modify-writes | fences | wake-ups of threads | allocations |\n\
                      |---|---|---|---|---|---|---|\n".to_owned(),
+        panels: Vec::new(),
     };
     for row in &ROWS {
         let named = [
@@ -74,6 +79,11 @@ pub fn all() -> Curves {
         for place in SOME {
             curves.operations += &operations(row, place, &named[0].1);
         }
+        curves.panels.push(Panel {
+            title: row.title,
+            is_divided: row.is_divided,
+            curves: named.into(),
+        });
     }
     curves
 }

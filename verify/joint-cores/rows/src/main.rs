@@ -1,9 +1,10 @@
 //! Runs the rows on simulated cores, compares them with what was published, and writes the tables
-//! of `docs/cores.md`. `cargo xtask cores` calls it.
+//! of `docs/cores.md` and its picture. `cargo xtask cores` calls it.
 
 mod curves;
 mod machines;
 mod peers;
+mod picture;
 mod published;
 mod rows;
 mod work;
@@ -106,4 +107,6 @@ fn main() {
     let curves = curves::all();
     put("rows", &curves.rows);
     put("operations", &curves.operations);
+    let drawn = picture::draw(&path.replace(".md", ".svg"), &curves.panels);
+    drawn.expect("it can be drawn");
 }
