@@ -210,23 +210,14 @@ unsafe impl Send for ThinWaker {}
 unsafe impl Sync for ThinWaker {}
 
 impl ThinWaker {
-    /// Creates a waker that stands for `header` and takes over one reference to it.
+    /// Creates the [`core::task::Waker`] that stands for `header`, and takes over one reference to
+    /// it. A `ThinWaker` is made from that.
     ///
     /// # Safety
     /// `header` was made from a pointer to the whole object, and may be used to access all of it.
     /// It is alive as long as there is a reference to it. Its table's functions follow the contract
     /// of [`VTable`], may be called from any thread, and together form a correct waker in the sense
     /// of [`RawWaker`]. The caller gives one reference away.
-    #[inline]
-    pub unsafe fn from_header(header: NonNull<Header>) -> Self {
-        Self(header.cast())
-    }
-
-    /// Creates the [`core::task::Waker`] that stands for `header`, without a `ThinWaker` in
-    /// between, whose conversion would check whether it is a foreign one.
-    ///
-    /// # Safety
-    /// As for [`from_header`](ThinWaker::from_header).
     #[inline]
     pub unsafe fn waker_from_header(header: NonNull<Header>) -> Waker {
         // SAFETY: the functions of `OWN` expect a live header and one reference to it, which the

@@ -3,7 +3,7 @@
 pub(crate) use std::{
     cell::{Cell, RefCell},
     future::{Future, pending, poll_fn, ready},
-    mem::{self, ManuallyDrop},
+    mem::ManuallyDrop,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
     ptr::NonNull,

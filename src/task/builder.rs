@@ -1,11 +1,13 @@
 //! [`Builder`]: options for making a task.
 
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::{future::Future, panic::Location};
 
+#[cfg(feature = "alloc")]
+use super::apart::{OutputApart, fill, is_large};
 use super::{
-    JoinHandle, Runnable, Schedule,
-    apart::{Empty, OutputApart, is_large},
-    cell,
+    JoinHandle, Runnable, Schedule, cell,
     header::Task,
     storage::{FreeSlot, Heap, Place},
 };
@@ -153,8 +155,7 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
     ) -> (Runnable<M>, JoinHandle<Fut::Output, M>)
     where
         F: FnOnce(&M) -> Fut,
-        Fut: Future + Send + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
         S: Schedule<M> + Send + Sync + 'static,
         M: Send + Sync + 'static,
         N: 'static,
@@ -173,8 +174,7 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
     pub fn spawn_now<F, Fut, S>(self, future: F, schedule: S) -> JoinHandle<Fut::Output, M>
     where
         F: FnOnce(&M) -> Fut,
-        Fut: Future + Send + 'static,
-        Fut::Output: Send + 'static,
+        Fut: Future<Output: Send + 'static> + Send + 'static,
         S: Schedule<M> + Send + Sync + 'static,
         M: Send + Sync + 'static,
         N: 'static,
@@ -272,20 +272,20 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
         M: 'a,
     {
         // Branches on constants, so that each type of a future gets one table and its functions.
-        if const { !P::HAS_HEAP || !is_large::<Fut>() && !is_large::<Fut::Output>() } {
-            cell::allocate(self, has_handle, future, schedule)
-        } else if const { !is_large::<Fut::Output>() } {
-            let block = Empty::new();
-            let future = move |metadata| block.fill(future(metadata));
-            cell::allocate(self, has_handle, future, schedule)
-        } else if const { !is_large::<Fut>() } {
+        #[cfg(feature = "alloc")]
+        if const { P::HAS_HEAP && is_large::<Fut>() && is_large::<Fut::Output>() } {
+            let block = Box::new_uninit();
+            let future = move |metadata| fill(block, OutputApart(future(metadata)));
+            return cell::allocate(self, has_handle, future, schedule);
+        } else if const { P::HAS_HEAP && is_large::<Fut>() } {
+            let block = Box::new_uninit();
+            let future = move |metadata| fill(block, future(metadata));
+            return cell::allocate(self, has_handle, future, schedule);
+        } else if const { P::HAS_HEAP && is_large::<Fut::Output>() } {
             let future = |metadata| OutputApart(future(metadata));
-            cell::allocate(self, has_handle, future, schedule)
-        } else {
-            let block = Empty::new();
-            let future = move |metadata| block.fill(OutputApart(future(metadata)));
-            cell::allocate(self, has_handle, future, schedule)
+            return cell::allocate(self, has_handle, future, schedule);
         }
+        cell::allocate(self, has_handle, future, schedule)
     }
 }
 

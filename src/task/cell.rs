@@ -17,7 +17,7 @@
 //! 2. The runner completes `J` once, and only if the state word that it started from had a handle.
 //!    All other operations on `J` are the handle's.
 //! 3. Every holder of a reference, the runnable or the handle may call the schedule function. If
-//!    the function is stored in the task and not copied out first, the caller holds a
+//!    the function is stored in the task, the caller holds a
 //!    [reference](super::TaskView::reference) across the call, because another thread may run and
 //!    free the task before the call returns.
 //! 4. The thread that the state word tells to free the task frees it. No other thread can reach the
@@ -38,6 +38,7 @@ use super::{
     builder::Name,
     header::{Head, Header, OnAgain, Ran, Task, VTable, waker},
     polled,
+    schedule::is_stored,
     scheduled::{Front, Scheduled, drop_panic},
     state::Snapshot,
     storage::Place,
@@ -165,7 +166,8 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             drop_output: Self::drop_output,
             free: Self::free,
             name: Self::name,
-            schedule_is_stored: S::STORED.get(),
+            schedule_is_stored: is_stored::<S>(),
+            #[cfg(feature = "alloc")]
             has_heap: P::HAS_HEAP,
             propagate_panic,
         }

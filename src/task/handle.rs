@@ -48,8 +48,8 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 ///
 /// A waker of another crate is boxed while it is registered.
 ///
-/// An operation that may call a stored schedule function (see [`Copied`](super::Copied)) takes 2
-/// more. No operation waits for another thread.
+/// An operation that may call a schedule function that is stored in the task takes 2 more. No
+/// operation waits for another thread.
 ///
 /// # Example
 /// ```
@@ -390,12 +390,6 @@ impl<T, M> Drop for JoinHandle<T, M> {
     }
 }
 
-impl<T, M> fmt::Debug for JoinHandle<T, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().debug("JoinHandle", f)
-    }
-}
-
 /// Cancels a task from anywhere, without its [`JoinHandle`]. Made by [`JoinHandle::abort_handle`].
 ///
 /// Dropping it does nothing to the task. It keeps the task's [memory](super#memory), though not its
@@ -453,12 +447,6 @@ impl Drop for AbortHandle {
         // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
         // orphan, and `schedule_orphan` holds a reference of its own.
         unsafe { task.follow(task.state().drop_waker()) };
-    }
-}
-
-impl fmt::Debug for AbortHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().debug("AbortHandle", f)
     }
 }
 

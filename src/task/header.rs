@@ -1,12 +1,14 @@
 //! The part of a task that does not depend on its types, and the operations that need only this
 //! part. `cell.rs` has the rules.
 
-use core::{fmt, marker::PhantomData, panic::Location, ptr::NonNull, task::Waker};
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
+use core::{fmt, marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, task::Waker};
 
+#[cfg(feature = "alloc")]
+use super::apart::is_large;
 use super::{
-    AbortHandle, Link, Origin, PanicPayload, ScheduleInfo, TaskView,
-    apart::{Apart, is_large},
-    polled,
+    AbortHandle, Link, Origin, PanicPayload, ScheduleInfo, TaskView, polled,
     state::{Finisher, Next, State},
 };
 use crate::{
@@ -87,7 +89,8 @@ pub(super) struct VTable {
     pub(super) name: unsafe fn(Task) -> Option<NonNull<str>>,
     /// Whether a call of `schedule` needs a reference across it (rule 3).
     pub(super) schedule_is_stored: bool,
-    /// Whether an output that is [large](is_large) is an [`Apart`] in the stage.
+    /// Whether an output that is [large](is_large) is in a box in the stage.
+    #[cfg(feature = "alloc")]
     pub(super) has_heap: bool,
     /// Whether a panic of the future becomes the task's result, or passes through the run.
     pub(super) propagate_panic: bool,
@@ -294,11 +297,11 @@ impl<'a, M> TaskView<'a, M> {
             let payload = unsafe { stage.cast::<PanicPayload>().read() };
             return Err(payload);
         }
+        #[cfg(feature = "alloc")]
         if is_large::<T>() && self.vtable().has_heap {
-            // SAFETY: the stage holds the output's block, which counts as moved out from here on.
-            let output = unsafe { stage.cast::<Apart<T>>().read() };
-            // SAFETY: an output is not pinned.
-            return Ok(unsafe { output.take() });
+            // SAFETY: the stage holds the output's box, which counts as moved out from here on.
+            let output = unsafe { stage.cast::<Box<T>>().read() };
+            return Ok(*output);
         }
         // SAFETY: the stage holds the output, which counts as moved out from here on.
         Ok(unsafe { stage.cast::<T>().read() })
@@ -358,6 +361,26 @@ impl<'a, M> TaskView<'a, M> {
         out.field("join", unsafe { &*self.join() });
         out.field("state", &self.state().snapshot()).finish()
     }
+}
+
+/// Implements `Debug` for what looks at a task, by a function that takes it to a view.
+macro_rules! debug {
+    ($($type:ident $(<$($of:tt),+>)?: $view:path;)*) => {$(
+        impl $(<$($of),+>)? fmt::Debug for super::$type $(<$($of),+>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                $view(self).debug(stringify!($type), f)
+            }
+        }
+    )*};
+}
+
+debug! {
+    AbortHandle: Self::view;
+    EndedTask<'a, M>: Deref::deref;
+    JoinHandle<T, M>: Self::view;
+    PendingTask<'a, M>: Deref::deref;
+    Runnable<M>: Self::view;
+    TaskView<'a, M>: Clone::clone;
 }
 
 /// The waker's table of a task of that family. The functions are the same for all types.

@@ -5,7 +5,7 @@ use alloc::boxed::Box;
 use core::{any::Any, fmt, num::NonZero, panic::Location, ptr::NonNull};
 
 use super::{AbortHandle, JoinHandle, Runnable, TaskView};
-use joint_switch::{AtomicPtr, Retire, UnsafeCell, heap, order, unique};
+use joint_switch::{AtomicPtr, Retire, UnsafeCell, order, unique};
 
 /// The identity of a task. No two tasks of a process have the same id, not even one after the
 /// other.
@@ -175,13 +175,8 @@ impl Origin {
         make: impl FnOnce(Id) -> Option<Data>,
     ) -> (&Known, bool) {
         let id = Id(unique());
-        let value = Known {
-            spawned,
-            value: UnsafeCell::new((id, make(id))),
-        };
-        let known = heap::allocate::<Known>();
-        // SAFETY: the block is fresh and ours.
-        unsafe { known.write(value) };
+        let value = UnsafeCell::new((id, make(id)));
+        let known = NonNull::from(Box::leak(Box::new(Known { spawned, value })));
         let given = self.0.compare_exchange(
             NonNull::from(spawned).as_ptr().cast(),
             known
@@ -260,10 +255,8 @@ unsafe fn read<'a>(word: *mut ()) -> Result<&'static Location<'static>, &'a Know
 /// # Safety
 /// The block is the caller's alone.
 unsafe fn release(block: NonNull<Known>) -> Known {
-    // SAFETY: by this function's contract. It counts as moved out.
-    let mut known = unsafe { block.read() };
+    // SAFETY: it came from `publish`, and by this function's contract is not used after this.
+    let mut known = *unsafe { Box::from_raw(block.as_ptr()) };
     known.value.retire();
-    // SAFETY: it came from `publish`, and is not used after this.
-    unsafe { heap::release(block) };
     known
 }

@@ -36,8 +36,7 @@ use joint_switch::{this_thread, thread::ThreadId};
 #[track_caller]
 pub fn spawn_local<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
 where
-    F: Future + 'static,
-    F::Output: 'static,
+    F: Future<Output: 'static> + 'static,
     S: Fn(Runnable) + Send + Sync + 'static,
 {
     Builder::new().spawn_local(|()| future, schedule)
@@ -54,8 +53,7 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
     ) -> (Runnable<M>, JoinHandle<Fut::Output, M>)
     where
         F: FnOnce(&M) -> Fut,
-        Fut: Future + 'static,
-        Fut::Output: 'static,
+        Fut: Future<Output: 'static> + 'static,
         S: Schedule<M> + Send + Sync + 'static,
         M: Send + Sync + 'static,
         N: 'static,

@@ -63,7 +63,6 @@
 //! |---|---|
 //! | `executor` | a queue under a lock, and any number of threads |
 //! | `shutdown` | cancels the tasks that wait when it is [shut down](#an-executor-that-can-be-shut-down) |
-//! | `priorities` | two priorities, and timers that its workers serve |
 //! | `microcontroller` | tasks in a `static`, [without an allocator](#without-an-allocator) |
 //!
 //! With `#[track_caller]` on a `spawn` of your own, and on each function between it and this
@@ -193,6 +192,7 @@
 //! [budget]: crate::budget
 //! [`Host::on_panic`]: crate::host::Host::on_panic
 
+#[cfg(feature = "alloc")]
 mod apart;
 mod builder;
 mod cell;
@@ -256,7 +256,7 @@ pub use self::{
     handle::{AbortHandle, JoinResult},
     link::Link,
     runnable::{Polled, Runnable},
-    schedule::{Copied, Schedule, ScheduleInfo, WithInfo},
+    schedule::{Schedule, ScheduleInfo, WithInfo},
     storage::{FreeSlot, Full, TaskPool, TaskStorage},
     view::{EndedTask, PendingTask, TaskEnd, TaskView},
 };

@@ -1,7 +1,6 @@
 //! [`Runnable`]: the right and the duty to run a task once.
 
 use core::{
-    fmt,
     marker::PhantomData,
     mem::ManuallyDrop,
     panic::{Location, RefUnwindSafe, UnwindSafe},
@@ -324,11 +323,5 @@ impl<M> Drop for Runnable<M> {
         if let Some(waiter) = unsafe { (self.view().vtable().cancel)(self.task) } {
             waiter.wake();
         }
-    }
-}
-
-impl<M> fmt::Debug for Runnable<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.view().debug("Runnable", f)
     }
 }

@@ -1,6 +1,6 @@
 //! [`Schedule`]: the function by which a task reaches its executor.
 
-use core::{fmt, marker::PhantomData, mem::needs_drop};
+use core::{fmt, mem::needs_drop};
 
 use super::{EndedTask, PendingTask, Runnable, TaskEnd};
 use crate::waker::Family;
@@ -84,32 +84,12 @@ pub trait Schedule<M = ()>: Sized {
 
     /// The family of the tasks' wakers, by which the executor recognises them.
     const FAMILY: Option<&'static Family> = None;
-
-    /// Whether a reference must keep the task's memory alive across the call. Another crate cannot
-    /// override it, because it cannot make a value of the type; [`Copied`] does.
-    #[doc(hidden)]
-    const STORED: sealed::Stored<Self> = sealed::Stored::BY_DEFAULT;
 }
 
-mod sealed {
-    use super::{PhantomData, needs_drop};
-
-    /// The value of `Schedule::STORED` for one type of schedule function. It cannot be used for
-    /// another type.
-    #[derive(Debug)]
-    pub struct Stored<S>(bool, PhantomData<fn(&S)>);
-
-    impl<S> Stored<S> {
-        /// A value of a type without size and without drop takes no memory, and so cannot be freed.
-        pub(in super::super) const BY_DEFAULT: Self =
-            Self(size_of::<S>() != 0 || needs_drop::<S>(), PhantomData);
-        /// The function may be copied out of the task before it is called.
-        pub(in super::super) const COPIED: Self = Self(false, PhantomData);
-
-        pub(in super::super) const fn get(&self) -> bool {
-            self.0
-        }
-    }
+/// Whether a reference must keep the task's memory alive across a call of its schedule function. A
+/// value of a type without size and without drop takes no memory, and so cannot be freed.
+pub(super) const fn is_stored<S>() -> bool {
+    size_of::<S>() != 0 || needs_drop::<S>()
 }
 
 impl<M, S: Fn(Runnable<M>)> Schedule<M> for S {
@@ -156,59 +136,8 @@ impl<M, S: Fn(Runnable<M>, ScheduleInfo)> Schedule<M> for WithInfo<S> {
     }
 }
 
-/// A schedule function that is copied out of the task before it is called.
-///
-/// A function that is stored in the task, such as a closure with captures, could be freed with the
-/// task during its own call, because another thread may run its runnable at once. Two atomic
-/// read-modify-writes per call prevent that. A function that is `Copy`, because it captures only
-/// references and numbers, does not need them.
-///
-/// # Example
-/// ```
-/// use joint::task::{Builder, Copied, Runnable};
-/// use std::sync::Mutex;
-///
-/// static QUEUES: [Mutex<Vec<Runnable>>; 2] = [const { Mutex::new(Vec::new()) }; 2];
-///
-/// let queue: usize = 1;
-/// let schedule = Copied(move |runnable: Runnable| QUEUES[queue].lock().unwrap().push(runnable));
-/// let (runnable, handle) = Builder::new().spawn(|()| async { 5 }, schedule);
-/// runnable.schedule();
-/// let runnable = QUEUES[1].lock().unwrap().pop().unwrap();
-/// runnable.run();
-/// assert_eq!(joint::block_on(handle), 5);
-/// ```
-#[derive(Clone, Copy)]
-pub struct Copied<S>(pub S);
-
-impl<M, S: Schedule<M> + Copy> Schedule<M> for Copied<S> {
-    #[inline]
-    fn schedule(&self, runnable: Runnable<M>, info: ScheduleInfo) {
-        self.0.schedule(runnable, info);
-    }
-
-    #[inline]
-    fn pending(&self, task: &PendingTask<'_, M>) {
-        self.0.pending(task);
-    }
-
-    #[inline]
-    fn ended(&self, task: &EndedTask<'_, M>, how: TaskEnd) {
-        self.0.ended(task, how);
-    }
-
-    const FAMILY: Option<&'static Family> = S::FAMILY;
-    const STORED: sealed::Stored<Self> = sealed::Stored::COPIED;
-}
-
 impl<S> fmt::Debug for WithInfo<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WithInfo").finish_non_exhaustive()
-    }
-}
-
-impl<S> fmt::Debug for Copied<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Copied").finish_non_exhaustive()
     }
 }

@@ -12,6 +12,7 @@ use super::{
     TaskView,
     header::{Head, OnAgain, Ran, Task},
     message_of,
+    schedule::is_stored,
     state::{Finisher, OnIdle, Snapshot},
     unwind::{self, AbortOnUnwind},
 };
@@ -70,7 +71,7 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
                     let info = ScheduleInfo::WOKEN_WHILE_RUNNING;
-                    let _held = S::STORED.get().then(|| self.view.reference());
+                    let _held = is_stored::<S>().then(|| self.view.reference());
                     // SAFETY: the task was woken again, so there is a runnable, which no one else
                     // has. `_held` keeps rule 3.
                     unsafe { Self::schedule(self.view.task, info) };
@@ -193,14 +194,13 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
         let this = unsafe { Self::of(task) };
         // SAFETY: the caller has the runnable to give away.
         let runnable = unsafe { Runnable::from_task(task) };
-        if S::STORED.get() {
+        if is_stored::<S>() {
             // By rule 3 the task outlives the call, and the function in it too.
             return this.hooks().schedule(runnable, info);
         }
         // The task may be freed before the function returns, so call a copy of the function that is
         // outside the task.
-        // SAFETY: the function may be copied, or it has neither a size nor a drop. The copy is not
-        // dropped.
+        // SAFETY: the function has neither a size nor a drop. The copy is not dropped.
         let copy = ManuallyDrop::new(unsafe { core::ptr::read(this.hooks()) });
         copy.schedule(runnable, info);
     }

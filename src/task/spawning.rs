@@ -31,8 +31,7 @@ use super::{Builder, JoinHandle, Runnable};
 #[track_caller]
 pub fn spawn<F, S>(future: F, schedule: S) -> (Runnable, JoinHandle<F::Output>)
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
     S: Fn(Runnable) + Send + Sync + 'static,
 {
     Builder::new().spawn(|()| future, schedule)
@@ -69,8 +68,7 @@ where
 #[track_caller]
 pub fn spawn_now<F, S>(future: F, schedule: S) -> JoinHandle<F::Output>
 where
-    F: Future + Send + 'static,
-    F::Output: Send + 'static,
+    F: Future<Output: Send + 'static> + Send + 'static,
     S: Fn(Runnable) + Send + Sync + 'static,
 {
     Builder::new().spawn_now(|()| future, schedule)

@@ -27,7 +27,8 @@ const TAKEN: usize = 1;
 /// # Safety
 /// `allocate` returns memory for one `T`, which belongs to the caller.
 pub unsafe trait Place {
-    /// Whether a large part may have a block of its own (`apart.rs`).
+    /// Whether a large part may have a box of its own (`apart.rs`).
+    #[cfg(feature = "alloc")]
     const HAS_HEAP: bool;
 
     /// Returns memory for one `T`.
@@ -185,8 +186,7 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
         schedule: S,
     ) -> Result<(Runnable, JoinHandle<F::Output>), Full<F>>
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
         S: Fn(Runnable) + Send + Sync + 'static,
     {
         let Some(slot) = self.reserve() else {
@@ -283,6 +283,7 @@ unsafe impl<const SIZE: usize> Sync for FreeSlot<SIZE> {}
 // SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T`
 // fits.
 unsafe impl<const SIZE: usize> Place for FreeSlot<SIZE> {
+    #[cfg(feature = "alloc")]
     const HAS_HEAP: bool = false;
 
     #[inline]

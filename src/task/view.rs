@@ -1,7 +1,7 @@
 //! [`TaskView`]: a task that is alive; [`PendingTask`] and [`EndedTask`]: what its
 //! [`Schedule`](super::Schedule) sees of it at the end of a poll; and [`TaskEnd`].
 
-use core::{fmt, marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, task::Waker};
+use core::{marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, task::Waker};
 
 use super::{
     header::{Head, Task},
@@ -88,12 +88,6 @@ impl<'a, M> TaskView<'a, M> {
     }
 }
 
-impl<M> fmt::Debug for TaskView<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.debug("TaskView", f)
-    }
-}
-
 /// A task whose poll was pending, at the end of that run. See
 /// [`Schedule::pending`](super::Schedule::pending).
 pub struct PendingTask<'a, M> {
@@ -116,12 +110,6 @@ impl<'a, M> Deref for PendingTask<'a, M> {
     #[inline]
     fn deref(&self) -> &TaskView<'a, M> {
         &self.view
-    }
-}
-
-impl<M> fmt::Debug for PendingTask<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.debug("PendingTask", f)
     }
 }
 
@@ -169,12 +157,6 @@ impl<'a, M> Deref for EndedTask<'a, M> {
     #[inline]
     fn deref(&self) -> &TaskView<'a, M> {
         &self.view
-    }
-}
-
-impl<M> fmt::Debug for EndedTask<'_, M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.debug("EndedTask", f)
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) use joint::{
     oneshot::{self, Receiver, RecvTimeoutError, channel},
     park::Parker,
     task::{
-        self, Builder, Copied, EndedTask, JoinResult, PanicPayload, PendingTask, Polled, Runnable,
+        self, Builder, EndedTask, JoinResult, PanicPayload, PendingTask, Polled, Runnable,
         Schedule, ScheduleInfo, TaskEnd, TaskPool, TaskStorage,
     },
     waker::ThinWaker,

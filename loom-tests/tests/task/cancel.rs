@@ -3,184 +3,30 @@
 
 use std::sync::Mutex;
 
-use joint::{JoinError, JoinHandle};
+use joint::JoinHandle;
 
 use super::{
     race::{
-        Act::{DropHandle, DropWaker, Run, Wake},
+        Act::{Abort, DropHandle, DropWaker, Run, Wake},
         Ends::{AtOnce, Later, Never},
-        race, second_time,
+        has_output, race,
     },
-    world::{By, Flag, Kept, Schedule, explore, explore_bounded, join_all, poll_once, waker_of},
+    world::{By, Kept, Schedule, explore, waker_of},
 };
 use crate::prelude::*;
 
-/// Pending forever. Its drop must see what the flag's thread did before it cancelled.
-struct Watching {
-    flag: Flag,
-    seen: Flag,
-}
-
-impl Future for Watching {
-    type Output = Value;
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Value> {
-        Poll::Pending
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        if self.flag.is_up() {
-            self.seen.raise();
-        }
-    }
-}
-
-/// The result of a task that must have ended. Returns true if there is an output, which is looked
-/// at.
-pub(crate) fn ended(mut result: Kept<JoinResult<Value>>) -> bool {
-    match poll_once(&mut *result) {
-        Poll::Ready(Ok(output)) => {
-            output.look();
-            true
-        }
-        Poll::Ready(Err(JoinError::Cancelled(_))) => false,
-        Poll::Ready(Err(JoinError::Panicked(panic))) => panic.resume(),
-        Poll::Pending => panic!("the task has not ended"),
-    }
-}
-
-/// The drop of the future, which the abort causes, sees what happened before the abort.
-pub(crate) fn abort_against_run(how: Schedule) {
-    explore(move |world| {
-        let (aborted, seen) = (Flag::new(), Flag::new());
-        let future = Watching {
-            flag: aborted.clone(),
-            seen: seen.clone(),
-        };
-        let (runnable, handle) = world.spawn(how, future);
-        let other = world.start_run(runnable);
-        aborted.raise();
-        handle.abort();
-        world.drain();
-        other.join().unwrap();
-        assert!(seen.is_up());
-        assert!(!ended(Kept::new(handle.take().result())));
-    });
-}
-
-pub(crate) fn abort_against_completion(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, ready(world.value()));
-        let other = world.start_run(runnable);
-        handle.abort();
-        let mut result = Kept::new(handle.take().result());
-        let poll = poll_once(&mut *result);
-        other.join().unwrap();
-        world.drain();
-        if poll.is_pending() {
-            ended(result);
-        }
-        assert!(world.runs() <= 1);
-    });
-}
-
-pub(crate) fn abort_against_abort(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, pending::<Value>());
-        runnable.take().run();
-        let handle = Arc::new(handle);
-        let clone = handle.clone();
-        let other = world.start(move || clone.abort());
-        handle.abort();
-        world.drain();
-        other.join().unwrap();
-        let handle = Arc::into_inner(handle).expect("the other thread has ended");
-        assert!(!ended(Kept::new(handle.take().result())));
-        assert_eq!(world.runs(), 1);
-    });
-}
-
-pub(crate) fn abort_against_wake(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, second_time(world));
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        let other = world.start(move || waker.take().wake());
-        handle.abort();
-        world.drain();
-        other.join().unwrap();
-        let output = ended(Kept::new(handle.take().result()));
-        assert_eq!(world.runs(), if output { 2 } else { 1 });
-    });
-}
-
-pub(crate) fn abort_and_drop_against_run(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, second_time(world));
-        let other = world.start(move || {
-            handle.abort();
-            drop(handle);
-        });
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert!(world.runs() <= 1);
-    });
-}
-
-/// `cancel` is awaited while the task runs: it is woken once if it had to wait, and the future has
-/// been dropped by then.
-pub(crate) fn awaited_cancel_against_run(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, second_time(world));
-        let other = world.start_run(runnable);
-        let wakes = Wakes::new();
-        let mut cancel = Kept::new(handle.take().cancel());
-        let poll = Pin::new(&mut *cancel).poll(&mut Context::from_waker(&wakes.waker()));
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(wakes.count(), usize::from(poll.is_pending()));
-        assert_eq!(wakes.wakers(), 0);
-        let end = match poll {
-            Poll::Pending => poll_once(&mut *cancel),
-            ready => ready,
-        };
-        assert!(matches!(end, Poll::Ready(None)));
-        assert!(world.runs() <= 1);
-    });
-}
-
-pub(crate) fn awaited_join_against_abort(how: Schedule) {
-    explore(move |world| {
-        let (runnable, handle) = world.spawn(how, pending::<Value>());
-        runnable.take().run();
-        let wakes = Wakes::new();
-        let mut handle = handle;
-        let cx = &mut Context::from_waker(&wakes.waker()).waker().clone();
-        assert!(
-            Pin::new(&mut *handle)
-                .poll(&mut Context::from_waker(cx))
-                .is_pending()
-        );
-        handle.abort();
-        let other = world.start(|| ());
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(wakes.count(), 1);
-        assert!(!ended(Kept::new(handle.take().result())));
-    });
-}
-
 /// A task that cancels itself, by its own handle and while it is polled, ends in that run, whatever
-/// other threads do with its wakers.
-fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>)) {
+/// other threads do with its wakers, and though it may have woken itself as well.
+fn cancelled_in_its_own_poll(how: Schedule, [aborts, yields]: [bool; 2], other: fn(Kept<Waker>)) {
     explore(move |world| {
         let place = Arc::new(Mutex::new(None::<Kept<JoinHandle<Value>>>));
         let own = place.clone();
-        let future = poll_fn(move |_| {
+        let future = poll_fn(move |cx| {
+            if yields {
+                cx.waker().wake_by_ref();
+            }
             let handle = own.lock().unwrap().take().expect("polled once");
-            if abort {
+            if aborts {
                 handle.abort();
                 *own.lock().unwrap() = Some(handle);
             }
@@ -194,47 +40,34 @@ fn cancelled_in_its_own_poll(how: Schedule, abort: bool, other: fn(Kept<Waker>))
         world.drain();
         other.join().unwrap();
         if let Some(handle) = place.lock().unwrap().take() {
-            assert!(!ended(Kept::new(handle.take().result())));
+            assert!(!has_output(&mut Kept::new(handle.take().result())));
         }
         assert_eq!(world.runs(), 1);
     });
 }
 
-pub(crate) fn abort_against_wake_against_run(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (runnable, handle) = world.spawn(how, pending::<Value>());
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || waker.take().wake()),
-            world.start_run(runnable),
-        ];
-        handle.abort();
-        world.drain();
-        join_all(others);
-        assert!(!ended(Kept::new(handle.take().result())));
-        assert!(world.runs() <= 2);
-    });
+fn wake(waker: Kept<Waker>) {
+    waker.take().wake();
 }
 
 scheduled! {
-    drop_of_the_handle_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, false, |waker| waker.take().wake());
-    drop_of_the_handle_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, false, drop);
-    abort_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, true, |waker| waker.take().wake());
-    abort_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, true, drop);
-}
-
-tests! {
-    abort_against_run
-    abort_against_completion
-    abort_against_abort
-    abort_against_wake
-    abort_and_drop_against_run
-    awaited_cancel_against_run
-    awaited_join_against_abort
-    abort_against_wake_against_run
+    drop_of_the_handle_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, [false, false], wake);
+    drop_of_the_handle_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, [false, false], drop);
+    abort_in_its_own_poll_against_wake: |how| cancelled_in_its_own_poll(how, [true, false], wake);
+    abort_in_its_own_poll_against_last_waker: |how| cancelled_in_its_own_poll(how, [true, false], drop);
+    abort_and_yield_in_one_poll_against_wake: |how| cancelled_in_its_own_poll(how, [true, true], wake);
 }
 
 races! {
+    /// The drop of the future, which the abort causes, sees what happened before the abort.
+    abort_against_run: race(Never, &[Run], Abort).runs(0..=1);
+    abort_against_completion: race(AtOnce, &[Run], Abort).runs(0..=1);
+    abort_against_abort: race(Never, &[Abort], Abort).after(&[Run]).runs(1..=1);
+    abort_against_wake: race(Later, &[Wake(By::Value)], Abort).after(&[Run]).runs(1..=2);
+    abort_against_wake_against_run:
+        race(Never, &[Wake(By::Value), Run], Abort).within(3).runs(0..=2);
+    abort_against_the_drop_of_the_handle:
+        race(Never, &[Abort], DropHandle).after(&[Run]).within(3).runs(1..=1);
     drop_of_the_handle_against_run: race(Never, &[DropHandle], Run).runs(0..=1);
     drop_of_the_handle_against_completion: race(AtOnce, &[DropHandle], Run).runs(0..=1);
     /// The two agree on one last run of the task, which is idle.

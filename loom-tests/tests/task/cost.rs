@@ -2,11 +2,7 @@
 
 use joint::{JoinHandle, task::Polled};
 
-use super::world::{
-    Kept,
-    Schedule::{Copied, ZeroSized},
-    World, explore, poll_once, waker_of,
-};
+use super::world::{Kept, Schedule::ZeroSized, World, explore, poll_once, waker_of};
 use crate::prelude::*;
 
 fn spawn<F>(world: &World, future: F) -> (Runnable, JoinHandle<F::Output>)
@@ -97,22 +93,6 @@ fn aborting_takes_one_and_again_none() {
         assert_eq!(rmws_of(|| handle.abort()), 0);
         assert_eq!(rmws_of(|| world.drain()), 1, "the end");
         assert_eq!(rmws_of(|| handle.abort()), 0, "of a task that has ended");
-    });
-}
-
-#[test]
-fn a_wake_of_a_copied_schedule_function_takes_no_more_than_the_wake() {
-    explore(|world| {
-        let (runnable, handle) = world.spawn(Copied, pending::<()>());
-        let waker = waker_of(&runnable);
-        runnable.take().run();
-        // The slot that the test pushes to is an atomic of loom itself, and is not counted.
-        assert_eq!(rmws_of(|| waker.wake_by_ref()), 1);
-        world.drain();
-        assert_eq!(rmws_of(|| waker.take().wake()), 1);
-        world.drain();
-        assert_eq!(rmws_of(|| drop(handle)), 2);
-        world.drain();
     });
 }
 

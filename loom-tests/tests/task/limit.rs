@@ -1,81 +1,31 @@
 //! The wake counter at its limit, which the models lower: no wake-up is lost, and none makes a
 //! second runnable.
 
-use joint::{JoinError, JoinHandle};
+use joint::JoinHandle;
 use joint_switch::model::{set_ref_limit, set_wake_limit};
 use loom_tests::fails_with;
 
-use super::world::{
-    By, Flag, Kept, Schedule, World, all_up, explore, explore_bounded, join_all, join_now,
-    poll_once, waker_of,
+use super::{
+    race::{
+        Act::{Abort, DropHandle, Run, Tell},
+        Ends::Never,
+        TOLD, WAKE_LIMIT, race,
+    },
+    world::{By, Kept, Schedule, World, explore, waker_of},
 };
 use crate::prelude::*;
 
-/// Explores with the limit lowered, and within that many preemptions.
-fn at_limit(preemptions: Option<usize>, f: impl Fn(&World) + Send + Sync + 'static) {
-    set_wake_limit(Some(4));
-    match preemptions {
-        Some(preemptions) => explore_bounded(preemptions, f),
-        None => explore(f),
-    }
+/// Explores with the limit lowered.
+fn at_limit(f: impl Fn(&World) + Send + Sync + 'static) {
+    set_wake_limit(Some(WAKE_LIMIT));
+    explore(f);
     set_wake_limit(None);
-}
-
-/// More wake-ups than the counter can hold, while the task runs, becomes idle and runs again.
-fn many_wakes(world: &World, how: Schedule, wakes: usize, by: By) {
-    let arrived = Flag::new();
-    let (runnable, handle) = world.spawn(how, all_up(world, [&arrived]));
-    let waker = waker_of(&runnable);
-    let other = world.start(move || {
-        for _ in 1..wakes {
-            match by {
-                By::Reference => waker.wake_by_ref(),
-                By::Value => Kept::new(waker.clone()).take().wake(),
-            }
-        }
-        arrived.raise();
-        waker.take().wake();
-    });
-    world.run_and_drain(runnable);
-    other.join().unwrap();
-    join_now(handle);
-    assert!(world.runs() <= wakes + 1);
-}
-
-pub(crate) fn many_wakes_by_reference_against_run(how: Schedule) {
-    at_limit(Some(3), move |world| {
-        many_wakes(world, how, 6, By::Reference)
-    });
-}
-
-pub(crate) fn many_wakes_by_value_against_run(how: Schedule) {
-    at_limit(Some(3), move |world| many_wakes(world, how, 6, By::Value));
-}
-
-pub(crate) fn many_wakes_of_two_threads_against_run(how: Schedule) {
-    at_limit(Some(2), move |world| {
-        let flags = [Flag::new(), Flag::new()];
-        let (runnable, handle) = world.spawn(how, all_up(world, flags.each_ref()));
-        let others = flags.map(|flag| {
-            let waker = waker_of(&runnable);
-            world.start(move || {
-                waker.wake_by_ref();
-                waker.wake_by_ref();
-                flag.raise();
-                waker.take().wake();
-            })
-        });
-        world.run_and_drain(runnable);
-        join_all(others);
-        join_now(handle);
-        assert!(world.runs() <= 7);
-    });
 }
 
 /// A task that has ended is woken again and again: the counter must not overflow, and nothing is
 /// scheduled.
 pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
-    at_limit(None, move |world| {
+    at_limit(move |world| {
         let (runnable, handle) = world.spawn(how, std::future::ready(world.value()));
         let waker = waker_of(&runnable);
         runnable.take().run();
@@ -83,8 +33,7 @@ pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
             waker.wake_by_ref();
             Kept::new(waker.clone()).take().wake();
         }
-        join_now(handle);
-        drop(waker);
+        drop((handle, waker));
         assert_eq!(world.runs(), 1);
     });
 }
@@ -92,7 +41,7 @@ pub(crate) fn wakes_of_an_ended_task(how: Schedule) {
 /// A task that wakes itself very often in one poll consumes the wake-ups over several runs, and
 /// then becomes idle.
 pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
-    at_limit(None, move |world| {
+    at_limit(move |world| {
         let mut polls = 0;
         let future = poll_fn(move |cx| {
             polls += 1;
@@ -111,64 +60,6 @@ pub(crate) fn many_self_wakes_in_one_poll(how: Schedule) {
     });
 }
 
-pub(crate) fn many_wakes_against_cancel(how: Schedule) {
-    at_limit(Some(3), move |world| {
-        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
-        let waker = waker_of(&runnable);
-        let other = world.start(move || {
-            for _ in 0..5 {
-                waker.wake_by_ref();
-            }
-            drop(waker);
-        });
-        drop(handle);
-        world.run_and_drain(runnable);
-        other.join().unwrap();
-        assert_eq!(world.runs(), 0);
-    });
-}
-
-/// Aborted while the counter is full and the task runs: the task ends, and does not run twice at
-/// once.
-pub(crate) fn many_wakes_against_abort_against_run(how: Schedule) {
-    at_limit(Some(2), move |world| {
-        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || {
-                for _ in 0..5 {
-                    waker.wake_by_ref();
-                }
-                waker.take().wake();
-            }),
-            world.start_run(runnable),
-        ];
-        handle.abort();
-        world.drain();
-        join_all(others);
-        let result = poll_once(handle.take().result());
-        assert!(matches!(result, Poll::Ready(Err(JoinError::Cancelled(_)))));
-    });
-}
-
-pub(crate) fn many_wakes_against_drop_of_the_handle_against_run(how: Schedule) {
-    at_limit(Some(2), move |world| {
-        let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
-        let waker = waker_of(&runnable);
-        let others = [
-            world.start(move || {
-                for _ in 0..5 {
-                    Kept::new(waker.clone()).take().wake();
-                }
-                drop(waker);
-            }),
-            world.start(move || drop(handle)),
-        ];
-        world.run_and_drain(runnable);
-        join_all(others);
-    });
-}
-
 /// How many wake-ups of a task are not consumed yet.
 fn waiting(handle: &JoinHandle<()>) -> u64 {
     let text = format!("{handle:?}");
@@ -181,7 +72,7 @@ fn waiting(handle: &JoinHandle<()>) -> u64 {
 
 /// However a task is woken, the count stays at the limit, apart from the wake-up of an abort.
 pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
-    at_limit(None, move |world| {
+    at_limit(move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         let mut wakes = 1;
@@ -205,7 +96,7 @@ pub(crate) fn the_count_stays_at_the_limit(how: Schedule) {
 
 /// A run consumes some of the wake-ups that it has found. Once few are left, the task becomes idle.
 pub(crate) fn a_full_count_is_worked_off(how: Schedule) {
-    at_limit(None, move |world| {
+    at_limit(move |world| {
         let (runnable, handle) = world.spawn(how, std::future::pending::<()>());
         let waker = waker_of(&runnable);
         for _ in 0..20 {
@@ -244,14 +135,26 @@ fn too_many_wakers_end_the_program() {
 }
 
 tests! {
-    many_wakes_by_reference_against_run
-    many_wakes_by_value_against_run
-    many_wakes_of_two_threads_against_run
     wakes_of_an_ended_task
     many_self_wakes_in_one_poll
-    many_wakes_against_cancel
-    many_wakes_against_abort_against_run
-    many_wakes_against_drop_of_the_handle_against_run
     the_count_stays_at_the_limit
     a_full_count_is_worked_off
+}
+
+races! {
+    /// More wake-ups than the counter can hold, while the task runs, becomes idle and runs again.
+    many_wakes_by_reference_against_run:
+        race(TOLD, &[Tell(6, By::Reference)], Run).at_limit().within(3).runs(1..=7);
+    many_wakes_by_value_against_run:
+        race(TOLD, &[Tell(6, By::Value)], Run).at_limit().within(3).runs(1..=7);
+    many_wakes_of_two_threads_against_run:
+        race(TOLD, &[Tell(3, By::Reference); 2], Run).at_limit().within(2).runs(1..=7);
+    many_wakes_against_cancel:
+        race(Never, &[Tell(5, By::Reference)], DropHandle).at_limit().after(&[Run]).within(3);
+    /// Aborted while the counter is full and the task runs: the task ends, and does not run twice
+    /// at once.
+    many_wakes_against_abort_against_run:
+        race(Never, &[Tell(6, By::Reference), Run], Abort).at_limit().within(2);
+    many_wakes_against_drop_of_the_handle_against_run:
+        race(Never, &[Tell(5, By::Value), DropHandle], Run).at_limit().within(2);
 }

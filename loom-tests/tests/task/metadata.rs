@@ -34,24 +34,6 @@ fn take(handle: &mut JoinHandle<Value, Tag>) {
 }
 
 #[test]
-fn the_handle_reads_metadata_while_a_runner_finishes() {
-    explore(|world| {
-        let (runnable, mut handle) = spawn(world, ready(world.value()));
-        let other = world.start(move || {
-            runnable.metadata().0.look();
-            runnable.take().run();
-        });
-        handle.metadata().0.look();
-        if handle.is_finished() {
-            take(&mut handle);
-        }
-        handle.metadata().0.look();
-        drop(handle);
-        other.join().unwrap();
-    });
-}
-
-#[test]
 fn a_runner_reads_metadata_while_the_handle_cancels() {
     explore(|world| {
         let (runnable, handle) = spawn(world, pending::<Value>());

@@ -2,9 +2,8 @@
 //! part of the task.
 //!
 //! Every model runs with a schedule function of size zero and with one that is stored in the task.
-//! The models of `copied` run with one that is copied out of the task. At the end of each run of a
-//! model, all futures and outputs have been dropped once, no runnable is left, and all memory has
-//! been given back once, which the model's heap checks.
+//! At the end of each run of a model, all futures and outputs have been dropped once, no runnable
+//! is left, and all memory has been given back once, which the model's heap checks.
 
 /// Each model as two tests, one for each way to keep the schedule function.
 macro_rules! tests {
@@ -58,7 +57,6 @@ macro_rules! races {
 
 mod borrow;
 mod cancel;
-mod copied;
 mod cost;
 mod detached;
 mod id;
@@ -66,7 +64,6 @@ mod itself;
 mod join;
 mod limit;
 mod metadata;
-mod now;
 mod panic;
 mod race;
 mod register;

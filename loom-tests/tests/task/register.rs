@@ -6,16 +6,15 @@
 //! loom tries the cancellation first. The model's first thread therefore cancels; if two threads
 //! cancel, there is a model for each of them as the first.
 
-use joint::JoinHandle;
 use loom_tests::lab::sync::Mutex;
 
 use super::{
     race::{
-        Act::{Cancel, Detach, DropHandle, DropWaker, Run, Wake},
-        Ends::Never,
+        Act::{Abort, Cancel, Detach, DropHandle, DropWaker, Run, Wake},
+        Ends::{AtOnce, Never},
         race,
     },
-    world::{By, Kept, Schedule, World, explore, explore_bounded, poll_once},
+    world::{By, Kept},
 };
 use crate::prelude::*;
 
@@ -89,69 +88,24 @@ impl Drop for Entry {
     }
 }
 
-fn idle(world: &World, how: Schedule) -> (Register, Kept<Runnable>, Kept<JoinHandle<Value>>) {
-    let register = Register::new();
-    let (runnable, handle) = world.spawn(how, register.watch(pending::<Value>()));
-    let runnable = register.enter(runnable);
-    (register, runnable, handle)
-}
-
-pub(crate) fn completion(how: Schedule) {
-    explore(move |world| {
-        let register = Register::new();
-        let (runnable, handle) = world.spawn(how, register.watch(ready(world.value())));
-        let runnable = register.enter(runnable);
-        let other = world.start_run(runnable);
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        let mut result = Kept::new(handle.take().result());
-        match poll_once(&mut *result) {
-            Poll::Ready(Ok(output)) => output.look(),
-            Poll::Ready(Err(_)) => {}
-            Poll::Pending => panic!("the task has not ended"),
-        }
-        assert!(world.runs() <= 1);
-    });
-}
-
-/// The task is cancelled by its address and through the handle at once, and by its address again.
-pub(crate) fn a_second_abort(how: Schedule) {
-    explore_bounded(3, move |world| {
-        let (register, runnable, handle) = idle(world, how);
-        runnable.take().run();
-        let again = register.clone();
-        let other = world.start(move || {
-            handle.abort();
-            again.cancel();
-            drop(handle);
-        });
-        register.cancel();
-        world.drain();
-        other.join().unwrap();
-        assert_eq!(world.runs(), 1);
-    });
-}
-
 /// The executor's schedule function has size zero.
 macro_rules! as_in_the_executor {
     ($($model:ident)*) => {$(
         mod $model {
             #[test]
             fn zero_sized() {
-                super::$model(super::Schedule::ZeroSized);
+                super::$model(crate::task::world::Schedule::ZeroSized);
             }
         }
     )*};
 }
 
-as_in_the_executor! {
-    completion
-    a_second_abort
-}
-
 races! {
     as_in_the_executor;
+    completion: race(AtOnce, &[Run], Cancel).registered().runs(0..=1);
+    /// By its address and through the handle at once, and by its address again.
+    a_second_abort:
+        race(Never, &[Abort, Cancel], Cancel).registered().after(&[Run]).within(3).runs(1..=1);
     /// Nobody joins: either side gives the idle task its last run.
     last_waker_dropped:
         race(Never, &[DropWaker], Cancel).registered().after(&[Run, Detach]).runs(1..=1);

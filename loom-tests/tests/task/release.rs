@@ -12,18 +12,12 @@ use super::{
         Ends::{AtOnce, Never},
         race,
     },
-    world::{
-        By, Flag, Kept, Schedule, World, explore, explore_bounded, join_all, poll_once, waker_of,
-    },
+    world::{By, Flag, Kept, Schedule, explore, poll_once, waker_of},
 };
 use crate::prelude::*;
 
-fn at_once(world: &World) -> impl Future<Output = Value> + use<> {
-    ready(world.value())
-}
-
-/// As above, with a future and an output that are large, and have blocks of their own: the run
-/// frees the former, and whoever takes or drops the output the latter. A waker is left.
+/// A future and an output that are large, and have boxes of their own: the run frees the former,
+/// and whoever takes or drops the output the latter. A waker is left.
 pub(crate) fn handle_against_a_large_completion(how: Schedule) {
     const LARGE: usize = 1_000;
     for joins in [false, true] {
@@ -47,26 +41,11 @@ pub(crate) fn handle_against_a_large_completion(how: Schedule) {
     }
 }
 
-pub(crate) fn last_waker_dropped_against_join_against_completion(how: Schedule) {
-    explore_bounded(2, move |world| {
-        let (runnable, handle) = world.spawn(how, at_once(world));
-        let waker = waker_of(&runnable);
-        let others = [world.start(move || drop(waker)), world.start_run(runnable)];
-        let mut handle = Kept::new(handle.take().result());
-        if let Poll::Ready(output) = poll_once(&mut *handle) {
-            output.expect("neither cancelled nor panicked").look();
-        }
-        drop(handle);
-        world.drain();
-        join_all(others);
-    });
-}
-
 /// The handle has taken the output, and is dropped at the same time as the last waker. It has kept
 /// the memory until then.
 fn handle_kept_after_the_output(how: Schedule, last: fn(Kept<Waker>)) {
     explore(move |world| {
-        let (runnable, mut handle) = world.spawn(how, at_once(world));
+        let (runnable, mut handle) = world.spawn(how, ready(world.value()));
         let waker = waker_of(&runnable);
         runnable.take().run();
         let Poll::Ready(output) = poll_once(&mut *handle) else {
@@ -109,7 +88,6 @@ scheduled! {
 
 tests! {
     handle_against_a_large_completion
-    last_waker_dropped_against_join_against_completion
 }
 
 races! {

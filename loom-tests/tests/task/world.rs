@@ -12,7 +12,7 @@ use std::{
     sync::Once,
 };
 
-use joint::{JoinHandle, task::Copied};
+use joint::JoinHandle;
 use loom_tests::lab::{
     sync::atomic::{AtomicPtr, AtomicUsize},
     thread,
@@ -29,8 +29,6 @@ pub(crate) enum Schedule {
     ZeroSized,
     /// It is a closure inside the task, which must live until each call of it has returned.
     Stored,
-    /// It is a closure inside the task, which is copied out of the task before it is called.
-    Copied,
 }
 
 const TASKS: usize = 2;
@@ -67,17 +65,6 @@ impl Slot {
 fn push_to<const N: usize>(runnable: Runnable) {
     let slots = SLOTS.with_borrow(Clone::clone);
     slots.expect("a model runs")[N].push(runnable);
-}
-
-/// The schedule function that is copied. Its only capture is the slot's number. It keeps running
-/// after it has handed the runnable on, when another thread may have freed the task.
-fn push_copied(slot: usize) -> impl Fn(Runnable) + Copy {
-    move |runnable| {
-        let slots = SLOTS.with_borrow(Clone::clone).expect("a model runs");
-        slots[slot].push(runnable);
-        slots[slot].0.load(Relaxed);
-        assert!(slot < TASKS, "the captured slot number was overwritten");
-    }
 }
 
 /// Lives in a stored schedule function, and knows whether that has been dropped.
@@ -196,27 +183,8 @@ impl World {
         let (runnable, handle) = match how {
             Schedule::ZeroSized => task::spawn(future, push_to::<N>),
             Schedule::Stored => task::spawn(future, self.push_stored(N)),
-            Schedule::Copied => Builder::new().spawn(|()| future, Copied(push_copied(N))),
         };
         (Kept::new(runnable), Kept::new(handle))
-    }
-
-    /// A task of slot 0 that is polled once before this returns.
-    pub(crate) fn spawn_now<F>(&self, how: Schedule, future: F) -> Kept<JoinHandle<F::Output>>
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        let future = Watched {
-            future,
-            whole: self.value(),
-            runs: self.runs.clone(),
-            task: 0,
-        };
-        Kept::new(match how {
-            Schedule::ZeroSized => task::spawn_now(future, push_to::<0>),
-            Schedule::Stored => task::spawn_now(future, self.push_stored(0)),
-            Schedule::Copied => Builder::new().spawn_now(|()| future, Copied(push_copied(0))),
-        })
     }
 
     pub(crate) fn spawn_detached<F>(&self, how: Schedule, future: F) -> Kept<Runnable>
@@ -232,7 +200,6 @@ impl World {
         Kept::new(match how {
             Schedule::ZeroSized => task::spawn_detached(future, push_to::<0>),
             Schedule::Stored => task::spawn_detached(future, self.push_stored(0)),
-            Schedule::Copied => Builder::new().spawn_detached(|()| future, Copied(push_copied(0))),
         })
     }
 
@@ -330,23 +297,6 @@ impl Flag {
     }
 }
 
-/// Ready as soon as all flags are up. It registers no waker, because its wakers are made
-/// beforehand.
-pub(crate) fn all_up<const N: usize>(
-    world: &World,
-    flags: [&Flag; N],
-) -> impl Future<Output = Value> + use<N> {
-    let flags = flags.map(Flag::clone);
-    let mut value = Some(world.value());
-    poll_fn(move |_| {
-        if flags.iter().all(Flag::is_up) {
-            Poll::Ready(value.take().expect("polled after it was ready"))
-        } else {
-            Poll::Pending
-        }
-    })
-}
-
 /// Is not dropped if the model fails. Unwinding would drop it, and so touch what the model has just
 /// found to be broken.
 #[derive(Debug)]
@@ -387,7 +337,7 @@ impl<T> DerefMut for Kept<T> {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum By {
     Reference,
     Value,
@@ -408,13 +358,4 @@ pub(crate) fn waker_of(runnable: &Runnable) -> Kept<Waker> {
 
 pub(crate) fn poll_once<F: Future>(future: F) -> Poll<F::Output> {
     pin!(future).poll(&mut Context::from_waker(Waker::noop()))
-}
-
-/// Demands that a handle is ready, looks at the output, and drops it.
-#[track_caller]
-pub(crate) fn join_now(mut handle: Kept<JoinHandle<Value>>) {
-    let Poll::Ready(output) = poll_once(&mut *handle) else {
-        panic!("a task that had everything it waited for has not ended: a wake-up was lost")
-    };
-    output.look();
 }

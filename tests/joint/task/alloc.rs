@@ -48,13 +48,11 @@ fn a_task_is_one_block_with_its_metadata_name_and_function() {
     let named = || metadata().name("static").spawn(|_| async { 7u32 }, |_| {});
     takes(tagged + 24, named);
     let word = 7usize;
-    let schedule = Copied(move |runnable: Runnable| {
+    let schedule = move |runnable: Runnable| {
         assert_eq!(word, 7);
         drop(runnable);
-    });
-    takes(plain + 8, || {
-        Builder::new().spawn(|()| async { 7u32 }, schedule)
-    });
+    };
+    takes(plain + 8, || task::spawn(async { 7u32 }, schedule));
 }
 
 #[test]

@@ -15,18 +15,6 @@ mod polls {
     use super::*;
 
     #[test]
-    fn a_task_that_was_woken_gives_its_runnable_back() {
-        let (runnable, handle) = task::spawn(yield_now(), never);
-        let id = runnable.id();
-        let Polled::Woken(runnable) = runnable.poll() else {
-            panic!("it has woken itself");
-        };
-        assert_eq!(runnable.id(), id);
-        assert!(matches!(runnable.poll(), Polled::Ended(None)));
-        ready(handle);
-    }
-
-    #[test]
     fn the_waiter_of_a_task_that_ends_is_left_to_the_caller() {
         let rows = [
             ("returned", (false, false)),
@@ -164,34 +152,6 @@ mod tells {
         runnable.run();
         assert_eq!(told.take(), ["pending", "cancelled"], "an orphan");
     }
-
-    /// A schedule function that is copied passes on what it is told, too.
-    #[test]
-    fn a_function_that_is_copied() {
-        #[derive(Clone, Copy)]
-        struct Telling(&'static Mutex<Vec<&'static str>>);
-
-        impl Schedule for Telling {
-            fn schedule(&self, _: Runnable, _: ScheduleInfo) {
-                unreachable!("it is not woken");
-            }
-
-            fn pending(&self, _: &PendingTask<'_, ()>) {
-                self.0.lock().unwrap().push("pending");
-            }
-
-            fn ended(&self, _: &EndedTask<'_, ()>, _: TaskEnd) {
-                self.0.lock().unwrap().push("ended");
-            }
-        }
-
-        static TOLD: Mutex<Vec<&str>> = Mutex::new(Vec::new());
-        let schedule = Copied(Telling(&TOLD));
-        let (runnable, handle) = Builder::new().spawn(|()| pending::<()>(), schedule);
-        handle.detach();
-        runnable.run();
-        assert_eq!(*TOLD.lock().unwrap(), ["pending", "ended"]);
-    }
 }
 
 mod aborts {
@@ -204,24 +164,6 @@ mod aborts {
     unsafe fn abort(task: NonNull<()>) -> Option<Runnable> {
         // SAFETY: passed on from the caller.
         unsafe { Runnable::raw_abort(task) }
-    }
-
-    #[test]
-    fn an_idle_task_once() {
-        let queue = Queue::new();
-        let dropped = Count::new();
-        let (runnable, handle) = queue.spawn(guarded(&dropped));
-        let task = runnable.as_ptr();
-        runnable.run();
-        // SAFETY: the task waits.
-        let aborted = unsafe { abort(task) }.expect("it was idle");
-        assert_eq!((aborted.as_ptr(), queue.len()), (task, 0));
-        // SAFETY: as above.
-        assert!(unsafe { abort(task) }.is_none(), "its runnable is here");
-        drop(aborted);
-        assert_eq!(dropped.get(), 1);
-        assert!(is_cancelled(handle));
-        assert_eq!(queue.tasks(), 0);
     }
 
     #[test]
@@ -394,33 +336,6 @@ mod reenters {
                 }
             }
         });
-    }
-
-    /// A task may be aborted by its address until `ended` has returned.
-    #[test]
-    fn the_task_may_be_aborted_by_its_address() {
-        for at in BOTH {
-            for is_detached in [false, true] {
-                let dropped = Count::new();
-                let (acting, runnable, handle) = Acting::spawn(at, guarded(&dropped));
-                acting.set(|task| {
-                    // SAFETY: the call of `ended` has not returned.
-                    assert!(unsafe { Runnable::<()>::raw_abort(task) }.is_none());
-                });
-                let handle = match is_detached {
-                    // An orphan, at the end of its only run.
-                    true => {
-                        handle.detach();
-                        None
-                    }
-                    false => Some(handle),
-                };
-                runnable.run();
-                drop(handle);
-                acting.queue.run();
-                acting.end(&dropped);
-            }
-        }
     }
 }
 

@@ -56,39 +56,6 @@ fn a_call_from_outside_of_a_run_is_not_reported_as_one_during_it() {
     });
 }
 
-/// A task that its schedule function runs, with a word that it has captured and looks at before and
-/// after. The word counts the calls that went well.
-fn run_inline(
-    future: impl Future<Output = ()> + Send + 'static,
-    calls: &'static AtomicUsize,
-) -> (Runnable, JoinHandle<()>) {
-    let captured = 0x5a5a_usize;
-    let schedule = Copied(move |runnable: Runnable| {
-        assert_eq!(captured, 0x5a5a);
-        runnable.run();
-        assert_eq!(captured, 0x5a5a, "overwritten, or read from freed memory");
-        calls.fetch_add(1, Relaxed);
-    });
-    Builder::new().spawn(|()| future, schedule)
-}
-
-#[test]
-fn a_copied_function_may_run_its_task_to_the_end_and_free_it() {
-    static COPIED: AtomicUsize = AtomicUsize::new(0);
-    each_row(CALLS, |call| {
-        let dropped = Count::new();
-        let guard = Dropped(dropped.clone());
-        let future = async move {
-            let _guard = guard;
-            pending_once().await;
-        };
-        let before = COPIED.load(Relaxed);
-        let (runnable, handle) = run_inline(future, &COPIED);
-        call(runnable, handle);
-        assert_eq!((dropped.get(), COPIED.load(Relaxed)), (1, before + 1));
-    });
-}
-
 #[test]
 fn a_stored_function_may_drop_its_runnable() {
     each_row(CALLS, |call| {

@@ -45,7 +45,7 @@ fn a_task_is_of_the_family_of_its_scheduler_alone() {
     let (sender, _runnables) = mpsc::channel();
     let (ours, _handle) = Builder::new().spawn(|()| async {}, Sends(sender));
     assert_eq!(families(&ours.waker()), [true, false]);
-    let (others, _handle) = Builder::new().spawn(|()| async {}, Copied(Drops));
+    let (others, _handle) = Builder::new().spawn(|()| async {}, Drops);
     assert_eq!(families(&others.waker()), [false, true]);
 }
 
@@ -62,29 +62,6 @@ fn strangers_threads_and_tasks_of_functions_have_no_family() {
     ] {
         assert_eq!(families(waker), [false; 2]);
     }
-}
-
-/// The waiter that a task hands back at its end is the one to ask.
-#[test]
-fn a_waker_keeps_its_family_after_its_task_has_ended() {
-    let (sender, runnables) = mpsc::channel();
-    let schedule = Sends(sender);
-    let (runnable, handle) = Builder::new().spawn(|()| pending::<()>(), schedule.clone());
-    let waker = runnable.waker();
-    runnable.run();
-    let (sent, received) = oneshot::channel::<()>();
-    let mut received = pin!(received);
-    assert!(
-        received
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_pending()
-    );
-    sent.send(()).expect("it is waited for");
-    let woken = runnables.try_recv().expect("it was woken");
-    assert_eq!(families(&woken.waker()), [true, false]);
-    drop((woken, handle));
-    assert_eq!(families(&waker), [true, false]);
 }
 
 /// A scheduler whose family is a constant, which has no address of its own.
