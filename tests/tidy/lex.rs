@@ -123,35 +123,3 @@ impl Lexer<'_> {
         }));
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn comments_are_kept_apart_by_line() {
-        let text = "//! one\na /* two\n * three */ b // four\n/// five\nr#mod 'c' <'d> \"// six\"";
-        let (tokens, comments) = lex(text);
-        let tokens = tokens.iter().map(|t| (t.kind, t.text.as_str(), t.line));
-        let expected = [
-            (Kind::Ident, "a", 2),
-            (Kind::Ident, "b", 3),
-            (Kind::Ident, "mod", 5),
-            (Kind::Literal, "\"\"", 5),
-            (Kind::Punct, "<", 5),
-            (Kind::Lifetime, "d", 5),
-            (Kind::Punct, ">", 5),
-            (Kind::Literal, "\"\"", 5),
-        ];
-        assert_eq!(tokens.collect::<Vec<_>>(), expected);
-        let comments: Vec<_> = comments.iter().map(|c| (c.line, c.text.as_str())).collect();
-        let expected = [
-            (1, "one"),
-            (2, "two"),
-            (3, "three"),
-            (3, "four"),
-            (4, "five"),
-        ];
-        assert_eq!(comments, expected);
-    }
-}

@@ -1,8 +1,8 @@
 //! The rules that hold the source together and that no compiler checks: which module may name
 //! which, that every atomic names its site and argues its ordering, that the model sees everything
 //! two threads share, the size and finish of the files, and that the tests compile no competitor.
-//! Each rule is a function over one file's tokens, shown to fail on a bad snippet next to where it
-//! is written. That it takes nothing else for bad is shown by the source itself.
+//! Each rule is a function over one file's tokens, shown to fail on bad snippets in `shown.rs`.
+//! That it takes nothing else for bad is shown by the source itself.
 #![cfg(not(miri))] // it reads the file system, and runs no code of the crate
 
 mod atomics;
@@ -11,6 +11,7 @@ mod floors;
 mod lex;
 mod names;
 mod paths;
+mod shown;
 mod source;
 
 use std::{
@@ -165,13 +166,6 @@ fn sites_and_files_that_comments_cite_exist() {
     hold(|source| names::check(source, &known));
 }
 
-#[test]
-fn the_index_of_handshakes_leads_somewhere() {
-    let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it can be read");
-    let exists = |path: &str| root().join(path).exists();
-    assert_eq!(names::index(&page, exists), [""; 0]);
-}
-
 /// The relative links and pictures of a page that lead nowhere.
 fn dead_links(page: &str, exists: impl Fn(&str) -> bool) -> Vec<String> {
     let links = page.split("](").skip(1);
@@ -199,15 +193,46 @@ fn links_of_pages_lead_to_files() {
     assert_eq!(dead_links(page, |link| link == "b.md"), ["d.svg", "k.md"]);
 }
 
+/// The files by their names, and the models of the handshakes, which stand in the last cell of each
+/// row.
 #[test]
-fn files_that_contributing_names_exist() {
+fn files_and_models_that_contributing_names_exist() {
     let page = fs::read_to_string(root().join("CONTRIBUTING.md")).expect("it can be read");
     let mut files = Vec::new();
     collect(root(), &mut files);
-    let named = page
-        .split('`')
-        .filter(|name| name.ends_with(".rs") && !name.contains(' '));
+    let in_code = |text: &str| -> Vec<String> {
+        let names = text.split('`').skip(1).step_by(2);
+        names
+            .map(|name| name.trim_end_matches('/').to_owned())
+            .collect()
+    };
+    let named = in_code(&page).into_iter();
+    let named = named.filter(|name| name.ends_with(".rs") && !name.contains(' '));
+    let (_, handshakes) = page
+        .split_once("\n## The handshakes\n")
+        .expect("the section");
+    let handshakes = handshakes.split("\n## ").next().unwrap_or_default();
+    let rows = handshakes.lines().filter(|line| line.starts_with("| `"));
+    let models = rows.flat_map(|row| {
+        let models = in_code(
+            row.trim_end_matches([' ', '|'])
+                .rsplit(" | ")
+                .next()
+                .unwrap_or_default(),
+        );
+        assert!(!models.is_empty(), "no model: {row}");
+        models
+            .into_iter()
+            .map(|name| name.trim_end_matches(".rs").to_owned())
+    });
+    let models: Vec<_> = models.collect();
+    assert!(models.len() > 20, "{models:?}");
+    let is_model = |name: &String| {
+        let path = root().join("loom-tests/tests").join(name);
+        path.is_dir() || path.with_extension("rs").exists()
+    };
     let missing = named.filter(|name| !files.iter().any(|file| file.ends_with(name)));
+    let missing = missing.chain(models.into_iter().filter(|name| !is_model(name)));
     assert_eq!(missing.collect::<Vec<_>>(), [""; 0]);
 }
 
@@ -336,21 +361,6 @@ fn unguarded_loans(source: &Source) -> Vec<String> {
     found
         .map(|(_, token)| source.finding(token.line, what))
         .collect()
-}
-
-#[test]
-fn a_frame_is_lent_only_beneath_its_guard() {
-    for bad in [
-        "unsafe impl Send for Frame {}",
-        "fn f() { mem::transmute(body) }",
-    ] {
-        for path in [
-            "joint-executor/src/join.rs",
-            "joint-executor/src/scope/mod.rs",
-        ] {
-            assert_eq!(unguarded_loans(&Source::new(path, bad)).len(), 1);
-        }
-    }
 }
 
 #[test]

@@ -170,30 +170,3 @@ fn closing(tokens: &[Token], at: usize) -> usize {
     }
     tokens.len()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn shipped(text: &str) -> String {
-        let source = Source::new("src/a.rs", text);
-        let texts: Vec<_> = source.shipped().map(|(_, t)| t.text.as_str()).collect();
-        texts.join(" ")
-    }
-
-    #[test]
-    fn only_items_of_tests_are_not_shipped() {
-        for (text, left) in [
-            ("a; #[cfg(test)] mod tests { b { c } } d", "a ; d"),
-            ("#[cfg(test)] #[x(y)] use b::c; d", "d"),
-            ("#[cfg(all(test, unix))] fn b([c; 2]) {} d", "d"),
-            ("#[cfg(not(test))] a", "# [ cfg ( not ( test ) ) ] a"),
-            ("#[cfg(unix)] a", "# [ cfg ( unix ) ] a"),
-        ] {
-            assert_eq!(shipped(text), left);
-        }
-        let is_shipped = |path| Source::new(path, "a").shipped().count() == 1;
-        let paths = ["e/src/a/tests.rs", "e/src/a/tests/b.rs", "e/src/a.rs"];
-        assert_eq!(paths.map(is_shipped), [false, false, true]);
-    }
-}
