@@ -1,7 +1,7 @@
 //! Cancelling a task that is idle or running. Every moment, and everything that becomes of the
 //! handle, is in `product`; and what the code of a run may do with its own handle in `executors`.
 
-use crate::{prelude::*, support::each_row};
+use crate::prelude::*;
 
 /// A cancellation counts at the end of a poll that is pending.
 #[test]
@@ -24,25 +24,4 @@ fn a_task_that_aborts_itself_ends_in_that_run_or_has_its_output() {
         }
         assert_eq!((queue.len(), dropped.get(), queue.tasks()), (0, 1, 0));
     }
-}
-
-#[test]
-fn an_aborted_task_ends_whatever_becomes_of_its_handle() {
-    type Way = fn(JoinHandle<()>);
-    let ways: [(&str, Way); 3] = [
-        ("aborted and dropped", |handle| handle.abort()),
-        ("aborted and detached", |handle| {
-            handle.abort();
-            handle.detach();
-        }),
-        ("its `cancel` is dropped", |handle| drop(handle.cancel())),
-    ];
-    each_row(ways, |way| {
-        let (queue, dropped) = (Queue::new(), Count::new());
-        let handle = queue.start(guarded(&dropped));
-        queue.run();
-        way(handle);
-        assert_eq!(queue.run(), 1);
-        assert_eq!((dropped.get(), queue.tasks()), (1, 0));
-    });
 }

@@ -18,15 +18,6 @@ where
 }
 
 #[test]
-fn a_run_that_leaves_it_without_a_waker_drops_it() {
-    each_row(WAYS, |way| {
-        let (queue, dropped) = (Queue::new(), Count::new());
-        assert!(!spawn(way, guarded(&dropped), &queue).run());
-        assert_eq!((queue.len(), dropped.get(), queue.tasks()), (0, 1, 0));
-    });
-}
-
-#[test]
 fn its_last_waker_schedules_the_orphan_once() {
     each_row(WAYS, |way| {
         for is_run in [false, true] {

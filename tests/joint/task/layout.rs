@@ -101,32 +101,3 @@ fn an_over_aligned_future_and_output_are_aligned() {
     queue.run();
     assert_eq!(queue.tasks(), 0);
 }
-
-#[test]
-fn a_future_that_must_not_move_does_not() {
-    let queue = Queue::new();
-    let mut place = None;
-    let mut polls = 0;
-    let (runnable, handle) = queue.spawn(async move {
-        let here = 0u8;
-        let address = (&raw const here).addr();
-        poll_fn(move |_| {
-            polls += 1;
-            assert_eq!(*place.get_or_insert(address), address);
-            if polls < 3 {
-                Poll::Pending
-            } else {
-                Poll::Ready(())
-            }
-        })
-        .await;
-        (&raw const here).addr() == address
-    });
-    let waker = runnable.waker();
-    queue.push(runnable);
-    for _ in 0..3 {
-        queue.run();
-        waker.wake_by_ref();
-    }
-    assert!(ready(handle));
-}

@@ -81,26 +81,6 @@ fn a_view_shows_no_waiter_of_a_task_that_has_ended() {
 }
 
 #[test]
-fn an_abort_handle_cancels_an_idle_task_once() {
-    let queue = Queue::new();
-    let dropped = Count::new();
-    let handle = queue.start(guarded(&dropped));
-    let abort = handle.abort_handle();
-    queue.run();
-    assert!(!abort.is_finished());
-    abort.abort();
-    abort.clone().abort();
-    assert_eq!((queue.run(), dropped.get()), (1, 1));
-    assert!(abort.is_finished());
-    abort.abort();
-    assert_eq!(queue.len(), 0);
-    assert!(is_cancelled(handle));
-    assert_eq!(queue.tasks(), 1, "the abort handle keeps the memory");
-    drop(abort);
-    assert_eq!(queue.tasks(), 0);
-}
-
-#[test]
 fn the_last_abort_handle_of_a_detached_task_can_end_it() {
     for aborts in [false, true] {
         let queue = Queue::new();

@@ -47,21 +47,3 @@ fn a_waker_may_be_cloned_and_used_while_the_future_is_dropped() {
     kept.lock().unwrap().clear();
     assert_eq!(queue.tasks(), 0);
 }
-
-#[test]
-fn wakers_of_one_task_wake_the_same() {
-    let queue = Queue::new();
-    let seen = Arc::new(Mutex::new(None::<Waker>));
-    let place = seen.clone();
-    let (runnable, handle) = queue.spawn(poll_fn(move |cx| {
-        *place.lock().unwrap() = Some(cx.waker().clone());
-        Poll::<()>::Pending
-    }));
-    let waker = runnable.waker();
-    runnable.run();
-    assert!(waker.will_wake(seen.lock().unwrap().as_ref().unwrap()));
-    assert!(waker.will_wake(&waker.clone()));
-    assert!(!waker.will_wake(Waker::noop()));
-    drop(handle);
-    queue.run();
-}

@@ -51,35 +51,6 @@ fn the_error_passes_a_catch_unwind_as_it_is() {
     assert_eq!(passed_on.unwrap_err().downcast_ref(), Some(&7u32));
 }
 
-/// A task that has panicked after it has woken itself leaves nothing behind that would hide a
-/// wake-up of a task that is made in its memory.
-#[test]
-fn the_next_task_at_the_same_address_can_be_woken() {
-    async fn future(panics: bool) {
-        poll_fn(|cx| {
-            if panics {
-                cx.waker().wake_by_ref();
-                panic!("in poll");
-            }
-            Poll::<()>::Pending
-        })
-        .await;
-    }
-    let queue = Queue::new();
-    for _ in 0..10 {
-        queue.start(future(true)).detach();
-        assert_eq!(queue.run(), 1);
-        let (runnable, handle) = queue.spawn(future(false));
-        let waker = runnable.waker();
-        assert!(!runnable.run());
-        waker.wake_by_ref();
-        assert_eq!(queue.run(), 1, "it was woken");
-        drop((waker, handle));
-        queue.run();
-    }
-    assert_eq!(queue.tasks(), 0);
-}
-
 /// Only while functions are set does a payload get a number, which no other one has.
 #[test]
 fn a_look_at_a_payload_is_reported_to_whoever_has_its_number() {

@@ -215,20 +215,6 @@ fn every_path_drops_the_value_and_the_wakers_exactly_once() {
 }
 
 #[test]
-fn an_over_aligned_value_arrives_in_place() {
-    #[derive(Debug, PartialEq)]
-    #[repr(align(4096))]
-    struct Aligned(u8);
-
-    let (tx, rx) = channel();
-    tx.send(Box::new(Aligned(7))).unwrap();
-    assert_eq!(*rx.blocking_recv().unwrap(), Aligned(7));
-    let (tx, mut rx) = channel();
-    tx.send(Aligned(7)).unwrap();
-    assert_eq!(rx.try_recv(), Ok(Aligned(7)));
-}
-
-#[test]
 fn a_waker_whose_drop_panics_leaves_all_sound() {
     fn polled(panics_at: At) -> (Sender<u8>, Receiver<u8>) {
         let (tx, mut rx) = channel();
