@@ -30,8 +30,7 @@
 //! The join word tells an ended task from a queued or running one, not this word. `CANCELLED` is
 //! always added together with a wake-up, so an idle task is never cancelled. `PANICKED` is added
 //! after the last poll. `HANDLE` and `FINISHED` are set together only while a handle has already
-//! detached on the join word but not here yet. A unit test makes every order of steps of a runner,
-//! a handle and two wakers, and holds each state against this table.
+//! detached on the join word but not here yet.
 //!
 //! # Transitions
 //! | transition | before -> after | what to do |
@@ -82,7 +81,9 @@
 //! because they add a wake-up. [`abort`](State::abort) may come from a thread that is no party, so
 //! it leaves an orphan alone.
 //!
-//! `docs/proof.md` in the repository says what of this is proven for any number of wakers.
+//! `docs/proof.md` in the repository says what of this is proven, for any number of wakers,
+//! wake-ups and runs and for every order of their steps. A unit test holds each transition against
+//! that.
 //!
 //! Rule 1: the thread that frees has made an Acquire on a value of this word to which every other
 //! party has added by a Release.
