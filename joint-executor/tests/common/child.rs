@@ -1,7 +1,7 @@
 //! Forks without exec.
 
 use std::{
-    env, io,
+    io,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -35,10 +35,4 @@ pub(crate) fn in_child(child: impl FnOnce()) {
             assert_eq!(status, 0, "the child {how}, status {status:#x}");
         }
     }
-}
-
-/// Returns whether a child may start threads: QEMU's user mode ends it for that.
-#[allow(dead_code, reason = "only the soak has more to do than to fork")]
-pub(crate) fn may_start_threads() -> bool {
-    env::var("JOINT_EMULATOR").map_or(true, |emulator| !emulator.starts_with("qemu"))
 }

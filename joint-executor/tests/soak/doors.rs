@@ -5,7 +5,7 @@ use std::{any::Any, future::ready};
 use joint::block_on;
 
 use crate::prelude::*;
-use crate::{hosted, others, owners, ready as polls, strangers};
+use crate::{hosted, others, owners, strangers};
 
 pub(crate) type Boxed<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
@@ -54,19 +54,13 @@ pub(crate) const DOORS: &[(&str, Door)] = &[
     awaited!("pipe", others::pipe),
     blocking!("blocked", others::blocked),
     blocking!("ended", others::ended),
-    blocking!("two_ends", others::two_ends),
     blocking!("leave", others::leave),
     blocking!("pick", others::pick),
     blocking!("answer", others::answer),
     blocking!("waker", strangers::waker),
     blocking!("drop", strangers::dropped),
-    blocking!("late", strangers::late),
     blocking!("hook", strangers::hook),
     blocking!("wait", strangers::wait),
-    awaited!("deadline", polls::deadline),
-    awaited!("busy", polls::busy),
-    // The last, which no random program has.
-    blocking!("lent", strangers::lent),
 ];
 
 /// The payload of every panic that a program means.

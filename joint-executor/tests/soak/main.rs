@@ -10,17 +10,11 @@
 
 #[path = "../../../tests/common/again.rs"]
 mod again;
-#[cfg(target_os = "linux")]
-#[path = "../common/child.rs"]
-mod child;
 mod doors;
-#[cfg(target_os = "linux")]
-mod forks;
 mod hosted;
 mod others;
 mod owners;
 mod prelude;
-mod ready;
 mod strangers;
 mod tree;
 mod world;
@@ -46,13 +40,6 @@ const HANG: Duration = Duration::from_secs(20);
 
 /// How often a program runs to see whether it fails. Some fail by chance.
 const TRIES: usize = 3;
-
-/// How many programs lend a frame in a process of their own.
-const LENT: u64 = 20;
-
-/// How many programs run in children of forks.
-#[cfg(target_os = "linux")]
-const FORKS: u64 = 4;
 
 const PROGRAM: &str = "JOINT_SOAK_PROGRAM";
 const FIRST_SEED: &str = "JOINT_SOAK_SEED";
@@ -97,17 +84,6 @@ fn one_child() {
     watch(HANG);
     let first: u64 = number(FIRST_SEED).expect("a seed");
     let limit = number(MINUTES).map(|minutes: f64| Duration::from_secs_f64(60.0 * minutes));
-    #[cfg(target_os = "linux")]
-    for seed in first..first + FORKS {
-        if child::may_start_threads() {
-            println!("seed {seed}");
-            let child = |seed| {
-                watch(HANG / 4);
-                run(&tree::program(seed));
-            };
-            forks::fork(child, seed);
-        }
-    }
     // It is never stopped, and is in use from here on.
     block_on(Executor::global().spawn(sleep(Duration::ZERO)));
     // Idle threads for functions that block end after a second.
@@ -181,35 +157,14 @@ fn shrink(mut nodes: Vec<tree::Node>, mut how: String) -> (String, String) {
     }
 }
 
-fn first_seed() -> u64 {
+#[test]
+fn every_door_holds_beside_every_other() {
     let now = || {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         now.unwrap().as_secs()
     };
     let first = env::var(MINUTES).map_or(0, |_| now());
-    number(FIRST_SEED).unwrap_or(first)
-}
-
-/// The process ends with the sentence that says why, wherever that is.
-#[test]
-fn a_wait_that_panics_ends_the_process_inside_every_door() {
-    let first = first_seed();
-    let programs = (first..first + LENT).map(|seed| text(&tree::with_last(seed)));
-    // Not all that is inside a door runs.
-    let ends = programs.filter(|program| {
-        let Some((how, _)) = failure(PROGRAM, program) else {
-            return false;
-        };
-        let is_right = how.contains("the program is aborted, because a panic");
-        assert!(is_right, "{program}: {how}");
-        true
-    });
-    assert!(ends.count() > 0);
-}
-
-#[test]
-fn every_door_holds_beside_every_other() {
-    let first = first_seed();
+    let first = number(FIRST_SEED).unwrap_or(first);
     let Some((how, seed)) = failure(FIRST_SEED, &first.to_string()) else {
         return;
     };

@@ -211,38 +211,6 @@ pub(crate) fn ended(node: &Node, here: &Here) {
     here.demand(is_refused, "result: an ended executor has run something");
 }
 
-/// Of two shutdowns at the same time, none says that all has ended while a function runs.
-pub(crate) fn two_ends(node: &Node, here: &Here) {
-    let (executor, inside) = fresh(1, here);
-    let executor = Arc::new(executor);
-    let (begin, begun) = mpsc::channel();
-    let (release, released) = mpsc::channel::<()>();
-    let inside = function(node, inside.with(Who::ANYBODY));
-    let starts = executor.spawn(async move {
-        let blocks = move || {
-            begin.send(()).unwrap();
-            let _ = released.recv();
-            inside()
-        };
-        executor::spawn_blocking(blocks).detach();
-    });
-    block_on(starts);
-    begun.recv().unwrap();
-    let first = executor.clone();
-    let first = threads::spawn(move || first.shutdown_timeout(LONG));
-    while block_on(executor.spawn(async {}).result()).is_ok() {
-        threads::yield_now();
-    }
-    let second = executor.shutdown_timeout(SHORT);
-    here.demand(
-        second.is_err(),
-        "end: a shutdown says Ok while a function runs",
-    );
-    drop(release);
-    let first = first.join().unwrap();
-    here.demand(first.is_ok(), ("end", first));
-}
-
 /// A task of the shared executor that waits, and what wakes it, for other places to take.
 pub(crate) fn leave(node: &Node, here: &Here) {
     let (shared, owner) = (&here.world.shared, here.world.shared_owner);

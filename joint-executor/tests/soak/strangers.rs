@@ -167,38 +167,6 @@ pub(crate) fn dropped(node: &Node, here: &Here) {
     end(executor, node.n, here);
 }
 
-/// A value that a worker of the shared executor drops, because its own ends during the wake-up.
-pub(crate) fn late(node: &Node, here: &Here) {
-    let value = Drops(Once::new(node, here));
-    let (gone, is_gone) = mpsc::channel::<()>();
-    // Not there for a wake-up on the executor's own worker, if the shared executor has ended.
-    let waits_for = Arc::new(Mutex::new(None));
-    let hooks = waits_for.clone();
-    let (wakes, is_woken) = mpsc::channel();
-    let executor = Executor::builder().workers(1).on_wake(move |_| {
-        let first: Option<mpsc::Receiver<()>> = hooks.lock().unwrap().take();
-        if let Some(is_gone) = first {
-            let _ = wakes.send(());
-            let _ = is_gone.recv();
-        }
-    });
-    let executor = executor.build().unwrap();
-    let (sender, receiver) = oneshot::channel::<()>();
-    let awaited = here.world.shared.spawn(receiver);
-    executor.spawn_detached(async move {
-        let _value = value;
-        let _ = awaited.result().await;
-    });
-    // Its only worker has polled that.
-    block_on(executor.spawn(async {}));
-    *waits_for.lock().unwrap() = Some(is_gone);
-    drop(sender);
-    // Cancelled, if the shared executor has ended.
-    let _ = is_woken.recv_timeout(Duration::from_secs(1));
-    drop(executor);
-    drop(gone);
-}
-
 /// A hook of an executor that has something to do.
 pub(crate) fn hook(node: &Node, here: &Here) {
     let once = Once::new(node, here);
@@ -249,30 +217,4 @@ pub(crate) fn wait(node: &Node, here: &Here) {
             call_apart(|| perform(&node.inside, &inside));
         });
     });
-}
-
-/// A frame is lent, and the wait for it panics, which ends the process.
-pub(crate) fn lent(node: &Node, here: &Here) {
-    let (executor, _) = fresh(1, here);
-    let (begin, begun) = mpsc::channel();
-    executor.spawn_detached(async move {
-        begin.send(()).unwrap();
-        loop {
-            thread::park();
-        }
-    });
-    begun.recv().unwrap();
-    host::update(|host| {
-        host.wait = Some(|_, _| std::panic::resume_unwind(Box::new(())));
-        host.attend = Some(|_| std::panic::resume_unwind(Box::new(())));
-    });
-    let _outcome = catch_unwind(AssertUnwindSafe(|| match node.n % 3 {
-        0 => executor.install(|| {}),
-        1 => executor.scope(|scope| drop(scope.spawn(async {}))),
-        _ => executor.scope(|scope| {
-            scope.spawn(async {});
-            std::panic::resume_unwind(Box::new(()))
-        }),
-    }));
-    fail("lent: a frame was left");
 }

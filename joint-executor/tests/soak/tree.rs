@@ -38,8 +38,7 @@ impl Node {
     /// Returns a tree with up to `most` nodes, and takes these from there.
     fn random(choice: &mut Choice, depth: usize, most: &mut usize) -> Self {
         *most -= 1;
-        // Without the last one.
-        let door = choice.below(DOORS.len() - 1);
+        let door = choice.below(DOORS.len());
         let n = choice.below(VARIANTS);
         let mut inside = Vec::new();
         while depth > 0 && *most > 0 && choice.below(3) > 0 {
@@ -61,23 +60,6 @@ pub(crate) fn program(seed: u64) -> Vec<Node> {
     while most > 0 {
         nodes.push(Node::random(&mut choice, 4, &mut most));
     }
-    nodes
-}
-
-/// The program of a seed with the last door inside another.
-pub(crate) fn with_last(seed: u64) -> Vec<Node> {
-    let mut choice = Choice::new(seed);
-    let mut nodes = program(seed);
-    let mut place = &mut nodes;
-    while !place.is_empty() && choice.below(4) > 0 {
-        let at = choice.below(place.len());
-        place = &mut place[at].inside;
-    }
-    place.push(Node {
-        door: DOORS.len() - 1,
-        n: choice.below(VARIANTS),
-        inside: Vec::new(),
-    });
     nodes
 }
 
