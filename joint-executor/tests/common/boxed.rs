@@ -5,25 +5,17 @@
 //! scope or in a set.
 
 use std::{
-    borrow::Cow,
     future::Future,
     ops::Deref,
     pin::{Pin, pin},
 };
 
-use joint_executor::{Builder, JoinHandle, Priority};
+use joint_executor::{Builder, JoinHandle};
 
 /// A future of a task that any thread may run.
 pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-/// A future that stays on its thread.
-type Local<T> = Pin<Box<dyn Future<Output = T>>>;
-
 fn boxed<T>(future: impl Future<Output = T> + Send + 'static) -> Boxed<T> {
-    Box::pin(future)
-}
-
-fn local<T>(future: impl Future<Output = T> + 'static) -> Local<T> {
     Box::pin(future)
 }
 
@@ -46,7 +38,8 @@ pub(crate) fn spawn_detached<T: Send + 'static>(future: impl Future<Output = T> 
 
 #[track_caller]
 pub(crate) fn spawn_local<T: 'static>(future: impl Future<Output = T> + 'static) -> JoinHandle<T> {
-    joint_executor::spawn_local(local(future))
+    let future: Pin<Box<dyn Future<Output = T>>> = Box::pin(future);
+    joint_executor::spawn_local(future)
 }
 
 #[derive(Debug)]
@@ -86,10 +79,6 @@ impl Executor {
         self.0.spawn_detached(boxed(future));
     }
 
-    pub(crate) fn task(&self) -> TaskBuilder<'_> {
-        TaskBuilder(self.0.task())
-    }
-
     pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
         let future: Pin<&mut dyn Future<Output = T>> = pin!(future);
         self.0.block_on(future)
@@ -110,90 +99,6 @@ impl From<Executor> for joint_executor::Executor {
 
 impl Deref for Executor {
     type Target = joint_executor::Executor;
-
-    fn deref(&self) -> &Self::Target {
-        &self.0
-    }
-}
-
-#[derive(Debug)]
-pub(crate) struct TaskBuilder<'a>(joint_executor::TaskBuilder<'a>);
-
-impl TaskBuilder<'_> {
-    pub(crate) fn new() -> Self {
-        Self(joint_executor::TaskBuilder::new())
-    }
-
-    pub(crate) fn name(self, name: impl Into<Cow<'static, str>>) -> Self {
-        Self(self.0.name(name))
-    }
-
-    pub(crate) fn priority(self, priority: Priority) -> Self {
-        Self(self.0.priority(priority))
-    }
-
-    pub(crate) fn on_worker(self, worker: usize) -> Self {
-        Self(self.0.on_worker(worker))
-    }
-
-    #[track_caller]
-    pub(crate) fn spawn<T: Send + 'static>(
-        self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.0.spawn(boxed(future))
-    }
-
-    #[track_caller]
-    pub(crate) fn spawn_detached<T: Send + 'static>(
-        self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) {
-        self.0.spawn_detached(boxed(future));
-    }
-
-    #[track_caller]
-    pub(crate) fn spawn_local<T: 'static>(
-        self,
-        future: impl Future<Output = T> + 'static,
-    ) -> JoinHandle<T> {
-        self.0.spawn_local(local(future))
-    }
-
-    /// Not boxed: its first poll is part of what is tested.
-    #[track_caller]
-    pub(crate) fn spawn_now<T: Send + 'static>(
-        self,
-        future: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.0.spawn_now(future)
-    }
-}
-
-#[derive(Debug, Default)]
-pub(crate) struct LocalExecutor(joint_executor::LocalExecutor);
-
-impl LocalExecutor {
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
-    #[track_caller]
-    pub(crate) fn spawn<T: 'static>(
-        &self,
-        future: impl Future<Output = T> + 'static,
-    ) -> JoinHandle<T> {
-        self.0.spawn(local(future))
-    }
-
-    pub(crate) fn block_on<T>(&self, future: impl Future<Output = T>) -> T {
-        let future: Pin<&mut dyn Future<Output = T>> = pin!(future);
-        self.0.block_on(future)
-    }
-}
-
-impl Deref for LocalExecutor {
-    type Target = joint_executor::LocalExecutor;
 
     fn deref(&self) -> &Self::Target {
         &self.0

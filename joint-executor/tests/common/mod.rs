@@ -13,15 +13,13 @@ mod guards;
 use std::{future::pending, net::UdpSocket, sync::mpsc, task::Waker, thread, time::Duration};
 
 use joint_executor::{
-    Builder, JoinError, JoinHandle,
+    Builder, JoinError, JoinHandle, TaskBuilder,
     hosted::{BoundWorker, HostedWorker, Step},
 };
 
 pub(crate) use self::{
     base::*,
-    boxed::{
-        Boxed, Executor, LocalExecutor, TaskBuilder, block_on, spawn, spawn_detached, spawn_local,
-    },
+    boxed::{Boxed, Executor, block_on, spawn, spawn_detached, spawn_local},
     guards::{Guard, Guards},
 };
 

@@ -31,38 +31,6 @@ fn every_spawn_inside_block_on_uses_that_executor() {
     assert_eq!(spawned(&executor), EACH);
 }
 
-#[test]
-fn block_on_blocks_the_worker_of_its_own_executor() {
-    ends(|| {
-        let executor = Arc::new(executor(2));
-        let chosen = executor.clone();
-        let task = executor.spawn(async move {
-            chosen.block_on(async {
-                assert!(joint_executor::current_worker().is_some());
-                spawn(async { 7 }).await
-            })
-        });
-        assert_eq!(block_on(task), 7);
-        assert_eq!(spawned(&executor), 2);
-    });
-}
-
-#[test]
-fn block_on_inside_a_local_executor_spawns_on_its_own_executor() {
-    let executor = executor(1);
-    let local = LocalExecutor::new();
-    local.block_on(async {
-        executor.block_on(async { spawn(async {}).await });
-        let outside = AssertUnwindSafe(|| {
-            executor.block_on(async { drop(joint_executor::spawn_local(async {})) });
-        });
-        // It is no worker's, and the local executor is not the current one.
-        assert!(catch_unwind(outside).is_err());
-        joint_executor::spawn_local(async {}).await;
-    });
-    assert!(spawned(&executor) == 1 && local.is_empty());
-}
-
 /// A worker that is in another executor serves its own meanwhile.
 #[cfg(feature = "io")]
 #[test]

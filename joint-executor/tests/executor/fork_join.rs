@@ -26,22 +26,6 @@ fn recursive_joins_on_any_number_of_workers() {
 }
 
 #[test]
-fn join_outside_of_a_worker_runs_on_the_global_executor() {
-    let name = || thread::current().name().map(String::from).unwrap();
-    let (a, b) = join(name, name);
-    assert!(a.starts_with("joint-global-"), "{a}");
-    assert!(b.starts_with("joint-global-"), "{b}");
-}
-
-#[test]
-fn inside_a_task_it_runs_on_the_tasks_executor() {
-    let executor = built(2, |builder| builder.thread_name(|_| "inside".into()));
-    let name = || thread::current().name().map(String::from);
-    let names = block_on(executor.spawn(async move { join(name, name) }));
-    assert_eq!(names, (Some("inside".into()), Some("inside".into())));
-}
-
-#[test]
 fn install_inside_is_a_plain_call() {
     let executor = executor(1);
     let (outer, inner) = executor.install(|| {
@@ -123,23 +107,6 @@ fn a_join_on_another_executor_takes_no_strangers_fork() {
     };
     let (waiter, other) = fork_under_a_lock(fork, |lock| drop(lock.lock().unwrap()));
     assert_ne!(waiter, other);
-}
-
-#[test]
-fn deeper_than_what_is_kept_open() {
-    const STACK: usize = 16 << 20;
-
-    fn deep(depth: usize) -> usize {
-        if depth == 0 {
-            return 0;
-        }
-        let (a, b) = join(|| deep(depth - 1), || 1);
-        a + b
-    }
-    let depth = if cfg!(miri) { 50 } else { 3_000 };
-    // What the frames of a debug build take differs from processor to processor.
-    let executor = built(2, |builder| builder.stack_size(STACK));
-    assert_eq!(executor.install(|| deep(depth)), depth);
 }
 
 #[test]

@@ -43,45 +43,6 @@ fn a_handle_does_not_keep_the_executor_running() {
 }
 
 #[test]
-fn the_current_executor_is_that_of_the_task_or_of_block_on() {
-    let [outer, inner] = [executor(1), executor(1)];
-    let id = || {
-        (
-            Handle::current().id(),
-            Handle::try_current().map(|handle| handle.id()),
-        )
-    };
-    let of = |executor: &joint_executor::Executor| (executor.id(), Some(executor.id()));
-    assert_eq!(id(), (Executor::global().id(), None));
-    assert_eq!(block_on(outer.spawn(async move { id() })), of(&outer));
-    outer.block_on(async { assert_eq!(id(), of(&outer)) });
-    outer.enter(|| assert_eq!(id(), of(&outer)));
-    let nested = outer.block_on(async { inner.block_on(async { id() }) });
-    assert_eq!(nested, of(&inner));
-    let global = block_on(spawn(async move { id() }));
-    assert_eq!(global, of(Executor::global()));
-}
-
-#[test]
-fn an_executor_is_shut_down_through_an_arc_or_a_handle() {
-    let shared = Arc::new(executor(2));
-    let task = shared.spawn(std::future::pending::<()>());
-    let other = shared.clone();
-    thread::spawn(move || other.shutdown_timeout(FOR_LONG))
-        .join()
-        .unwrap()
-        .unwrap();
-    assert!(block_on(task.result()).unwrap_err().is_cancelled());
-    assert_eq!(shared.shutdown_timeout(FOR_LONG), Ok(()), "once more");
-
-    let executor = executor(2);
-    let handle = block_on(executor.spawn(async { Handle::current() }));
-    assert_eq!(handle.shutdown_timeout(FOR_LONG), Ok(()));
-    assert!(block_on(executor.spawn(async {}).result()).is_err());
-    handle.shutdown_background();
-}
-
-#[test]
 fn a_function_cancelled_before_it_begins_is_not_waited_for() {
     let executor = executor(1);
     executor.enter(|| {

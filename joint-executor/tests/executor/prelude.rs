@@ -35,7 +35,8 @@ pub(crate) use joint::{
     task::Runnable,
 };
 pub(crate) use joint_executor::{
-    Builder, Handle, JoinSet, Priority, TaskInfo, TaskLocal, async_scope, current_worker,
+    Builder, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo, TaskLocal,
+    async_scope, current_worker,
     hosted::{self, BoundWorker, ExecutorId, Host, HostedWorker, Step},
     join, join_async, spawn_blocking,
     time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until, timeout, timeout_at},

@@ -36,34 +36,40 @@ fn a_task_awaited_after_its_spawn_runs_next_then_its_waiter() {
     assert_eq!(*log.lock().unwrap(), expected);
 }
 
+/// Tasks of which each awaits the one before: they end one after the other, and each is cancelled by
+/// the drop of the one that awaits it, from the last handle or at the end of the executor.
 #[test]
-fn a_deep_chain_of_awaits_needs_no_stack() {
-    let executor = executor(2);
-    let (sender, receiver) = oneshot::channel();
-    let first = executor.spawn(async { receiver.await.unwrap() });
-    let last = (0..100_000).fold(first, |before, _| {
-        executor.spawn(async move { before.await + 1 })
-    });
-    sender.send(0).unwrap();
-    assert_eq!(block_on(last), 100_000);
-}
-
-#[test]
-fn a_deep_chain_cancelled_by_its_last_handle_needs_no_stack() {
-    let executor = executor(2);
-    let (gone, all_gone) = mpsc::channel();
-    let first = executor.spawn(pending());
-    let last = (0..100_000).fold(first, |before: JoinHandle<usize>, _| {
-        let gone = gone.clone();
-        let tell = on_drop(move || gone.send(()).unwrap());
-        executor.spawn(async move {
-            let _tell = tell;
-            before.await
-        })
-    });
-    drop(last);
-    for _ in 0..100_000 {
-        all_gone.recv().unwrap();
+fn a_deep_chain_of_tasks_needs_no_stack() {
+    const TASKS: usize = 100_000;
+    type End = fn(Executor, oneshot::Sender<usize>, JoinHandle<usize>);
+    let ends: [End; 3] = [
+        |_executor, sender, last| {
+            sender.send(0).unwrap();
+            assert_eq!(block_on(last), TASKS);
+        },
+        |executor, _sender, last| {
+            drop(last);
+            wait_until(|| executor.metrics().live() == 0);
+        },
+        |executor, _sender, last| {
+            wait_until(|| executor.metrics().polls() > TASKS as u64);
+            drop(executor);
+            assert_cancelled(last);
+        },
+    ];
+    for end in ends {
+        let (executor, guards) = (executor(2), Guards::default());
+        let (sender, receiver) = oneshot::channel();
+        let first = executor.spawn(async { receiver.await.unwrap() });
+        let last = (0..TASKS).fold(first, |before, _| {
+            let guard = guards.guard();
+            executor.spawn(async move {
+                let _guard = guard;
+                before.await + 1
+            })
+        });
+        end(executor, sender, last);
+        guards.assert_all_dropped(TASKS);
     }
 }
 
@@ -224,11 +230,16 @@ fn a_panic_anywhere_in_a_task_leaves_its_worker_alive() {
 #[test]
 fn spawn_outside_of_any_executor_uses_the_global_one() {
     let name = || async { thread::current().name().map(String::from) };
+    let side = || thread::current().name().map(String::from);
+    let sides = join(side, side);
     let names = [
         block_on(spawn(name())),
         block_on(async { spawn(name()).await }),
         block_on(TaskBuilder::new().name("x").spawn(name())),
         block_on(Executor::global().spawn(name())),
+        block_on(Handle::current().spawn(name())),
+        sides.0,
+        sides.1,
     ];
     for name in names {
         assert!(name.is_some_and(|name| name.starts_with("joint-global-")));

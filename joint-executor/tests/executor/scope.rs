@@ -140,31 +140,6 @@ mod blocking {
         assert_eq!((text.as_str(), drops.into_inner()), ("closure", 10));
     }
 
-    /// A task that starts another for ever ends with the scope.
-    #[test]
-    fn nothing_is_started_after_a_panic_of_the_closure() {
-        fn next<'scope>(s: &'scope Scope<'scope, '_>, count: &'scope AtomicUsize) {
-            count.fetch_add(1, Relaxed);
-            s.spawn(async move {
-                let _borrows = Borrows(count);
-                yield_now().await;
-                next(s, count);
-            });
-        }
-        let (executor, count) = (executor(2), AtomicUsize::new(0));
-        let text = panic_text(|| {
-            executor.scope(|s| {
-                next(s, &count);
-                wait_until(|| count.load(Relaxed) >= SOME);
-                panic!("closure");
-            });
-        });
-        assert_eq!(text, "closure");
-        let at_the_end = count.load(Relaxed);
-        thread::yield_now();
-        assert_eq!(count.into_inner(), at_the_end);
-    }
-
     /// Never two at once, which would end the program.
     #[test]
     fn a_panic_that_nobody_takes_is_the_scopes() {
@@ -358,34 +333,6 @@ mod asynchronous {
     }
 
     #[test]
-    #[cfg_attr(miri, ignore = "it needs two workers")]
-    fn a_dropped_scope_starts_no_more_tasks() {
-        let executor = executor(2);
-        let (dropped, is_dropped) = oneshot::channel();
-        let (sender, receiver) = mpsc::channel();
-        let barrier = Arc::new(Barrier::new(2));
-        let at_barrier = barrier.clone();
-        let task = executor.spawn(async move {
-            let mut future = Box::pin(async_scope((), async move |s| {
-                s.spawn(async move {
-                    // It is being polled while the scope goes.
-                    at_barrier.wait();
-                    is_dropped.blocking_recv().unwrap();
-                    let late = s.spawn(async {});
-                    sender.send(late.result().await.is_err()).unwrap();
-                })
-                .await;
-            }));
-            poll_pending(future.as_mut()).await;
-            barrier.wait();
-            drop(future);
-            dropped.send(()).unwrap();
-        });
-        block_on(task);
-        assert_eq!(receiver.recv(), Ok(true));
-    }
-
-    #[test]
     fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
         let executor = executor(2);
         let env = Arc::new(AtomicUsize::new(0));
@@ -419,60 +366,37 @@ mod asynchronous {
     }
 }
 
-/// Waits for a task that panics.
-fn panics_in_time(handle: JoinHandle<()>) -> bool {
-    block_on(handle.result()).is_err_and(|error| error.is_panic())
-}
-
+/// At each door, and hooks are called after that.
 #[test]
-fn on_end_is_called_after_the_panic_of_a_task_has_unwound() {
-    let (in_drop, in_hook) = (Unwound::default(), Unwound::default());
+fn a_panicking_future_is_dropped_while_its_panic_unwinds() {
+    let (seen, in_hook) = (Unwound::default(), Unwound::default());
     let hook = in_hook.clone();
     let executor = built(1, |builder| {
         builder.on_end(move |_, _| hook.lock().unwrap().push(thread::panicking()))
     });
-    assert!(panics_in_time(executor.spawn(panicking(&in_drop))));
-    assert_eq!(*in_drop.lock().unwrap(), [true]);
-    assert_eq!(*in_hook.lock().unwrap(), [false]);
-}
-
-#[test]
-fn a_local_executor_drops_panicking_futures_while_unwinding() {
-    let seen = Unwound::default();
-    let local = LocalExecutor::new();
-    let task = local.spawn(panicking(&seen));
-    let error = local.block_on(task.result()).unwrap_err();
-    assert!(error.is_panic());
-    panics(|| local.block_on(panicking(&seen)));
-    panics(|| block_on(local.run(panicking(&seen))));
-    assert_eq!(*seen.lock().unwrap(), [true; 3]);
-}
-
-#[test]
-fn a_scope_drops_panicking_tasks_and_its_body_while_unwinding() {
-    let seen = Unwound::default();
-    let executor = executor(1);
-    let payload = panics(|| {
-        executor.scope(|s| {
-            s.spawn(panicking(&seen));
-        });
-    });
-    assert_eq!(payload.downcast_ref(), Some(&"in poll"));
-    let body = seen.clone();
-    let scope =
-        executor.spawn(async move { async_scope((), async |_| panicking(&body).await).await });
-    assert!(panics_in_time(scope));
-    let child = seen.clone();
-    let scope = executor.spawn(async move {
-        async_scope((), async |s| drop(s.spawn(panicking(&child)))).await;
-    });
-    assert!(panics_in_time(scope));
-    assert_eq!(*seen.lock().unwrap(), [true; 3]);
-}
-
-#[test]
-fn the_first_panic_of_a_scoped_task_is_its_result() {
-    let executor = executor(1);
+    let (body, child, local) = (seen.clone(), seen.clone(), LocalExecutor::new());
+    let doors: [&mut dyn FnMut(); 7] = [
+        &mut || block_on(executor.spawn(panicking(&seen))),
+        &mut || local.block_on(local.spawn(panicking(&seen))),
+        &mut || local.block_on(panicking(&seen)),
+        &mut || block_on(local.run(panicking(&seen))),
+        &mut || executor.scope(|s| drop(s.spawn(panicking(&seen)))),
+        &mut || {
+            let body = body.clone();
+            executor.block_on(async_scope((), async |_| panicking(&body).await));
+        },
+        &mut || {
+            let child = child.clone();
+            executor.block_on(async_scope((), async |s| drop(s.spawn(panicking(&child)))));
+        },
+    ];
+    for door in doors {
+        assert_eq!(panics(door).downcast_ref(), Some(&"in poll"));
+    }
+    assert_eq!(*seen.lock().unwrap(), [true; 7]);
+    // Of the tasks of the executor.
+    assert_eq!(*in_hook.lock().unwrap(), [false; 3]);
+    // The first panic is the result.
     executor.scope(|s| {
         let drops = OnDrop(|| panic!("in the future's drop"));
         let error = block_on(s.spawn(Panicking(drops)).result()).unwrap_err();

@@ -117,25 +117,6 @@ fn handles_that_outlive_the_executor_give_an_output() {
     assert_eq!(block_on(ready), "kept");
 }
 
-/// A chain of tasks, each of which is cancelled by the drop of the one that awaits it.
-#[test]
-fn a_deep_chain_of_waiting_tasks_needs_no_stack() {
-    let guards = Guards::default();
-    let executor = executor(2);
-    let first = executor.spawn(never(&guards));
-    let last = (0..100_000).fold(first, |before, _| {
-        let guard = guards.guard();
-        executor.spawn(async move {
-            let _guard = guard;
-            before.await;
-        })
-    });
-    wait_for_polls(&executor, 100_001);
-    drop(executor);
-    guards.assert_all_dropped(100_001);
-    assert_cancelled(last);
-}
-
 /// tokio #4724: two tasks that await each other.
 #[test]
 fn tasks_that_await_each_other_are_dropped() {

@@ -2,7 +2,7 @@
 
 use futures_lite::future;
 
-use super::poll_on;
+use super::{past, poll_on};
 use crate::prelude::*;
 
 #[test]
@@ -25,7 +25,8 @@ fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
     });
 }
 
-/// A task waits for a timer that code of nobody, or of a worker of another executor, moves.
+/// Waits for a timer that is moved after it was polled: by that poll, by code of nobody, or by a
+/// worker of another executor.
 fn wait_for_move<T: Send + 'static>(
     timer: fn(Duration) -> T,
     poll: fn(&mut T, &mut Context<'_>) -> Poll<()>,
@@ -34,43 +35,71 @@ fn wait_for_move<T: Send + 'static>(
     ends(move || {
         let executor = executor(1);
         let (_other, other) = bound();
-        for (round, wait) in (0..20).zip([HOUR, Duration::MAX].into_iter().cycle()) {
+        for (round, wait) in (0..6).zip([HOUR, Duration::MAX].into_iter().cycle()) {
             let shared = Arc::new(Mutex::new(timer(wait)));
             let (armed, is_armed) = mpsc::channel();
-            let waiter = executor.spawn({
+            let mut polls = 0;
+            let waits = {
                 let shared = shared.clone();
                 poll_fn(move |cx| {
-                    let polled = poll(&mut shared.lock().unwrap(), cx);
+                    polls += 1;
+                    // One more if it had no end before.
+                    assert!(polls <= 3, "{polls}");
+                    let mut timer = shared.lock().unwrap();
+                    let polled = poll(&mut timer, cx);
+                    if polls == 1 && round < 2 {
+                        move_to(&mut timer, Instant::now() + MILLI);
+                    }
                     armed.send(()).unwrap();
                     polled
                 })
-            });
+            };
+            if round < 2 {
+                block_on(waits);
+                continue;
+            }
+            let waiter = executor.spawn(waits);
             is_armed.recv().unwrap();
             let due = Instant::now() + MILLI;
             let moves = || move_to(&mut shared.lock().unwrap(), due);
-            match round / 2 % 2 {
-                0 => moves(),
+            match round / 2 {
+                1 => moves(),
                 _ => other.enter(moves),
             }
             futures_lite::future::block_on(waiter);
-            assert!(Instant::now() >= due);
         }
     });
 }
 
+/// Of a timer that was due, and of one that would never have been.
 #[test]
-fn a_reset_on_another_thread_wakes_the_waiting_task() {
-    wait_for_move(sleep, |slept, cx| Pin::new(slept).poll(cx), Sleep::reset);
-    wait_for_move(
-        Timer::new,
-        |timer, cx| Pin::new(timer).poll(cx),
-        Timer::arm_at,
-    );
-    wait_for_move(
-        |wait| interval_at(Instant::now() + wait.min(600 * 9000 * HOUR), MILLI),
-        |ticks, cx| ticks.poll_tick(cx).map(drop),
+fn a_reset_wakes_the_task_or_the_thread_that_waits() {
+    /// Within the range of `Instant`, and not within that of the timers.
+    const FAR: Duration = Duration::from_secs(600 * 9000 * 3600);
+    let sleeps: [fn(&mut Sleep, Instant); 3] = [
+        Sleep::reset,
+        |slept, _| slept.reset(past()),
+        |slept, due| {
+            slept.reset(Instant::now() + FAR);
+            slept.reset(due);
+        },
+    ];
+    for reset in sleeps {
+        wait_for_move(sleep, |slept, cx| Pin::new(slept).poll(cx), reset);
+    }
+    let poll = |timer: &mut Timer, cx: &mut Context<'_>| Pin::new(timer).poll(cx);
+    wait_for_move(Timer::new, poll, Timer::arm_at);
+    let ticks: [fn(&mut Interval, Instant); 5] = [
         |ticks, _| ticks.reset(),
-    );
+        |ticks, _| ticks.reset_immediately(),
+        |ticks, _| ticks.reset_after(MILLI),
+        |ticks, _| ticks.reset_at(past()),
+        Interval::reset_at,
+    ];
+    for reset in ticks {
+        let timer = |wait: Duration| interval_at(Instant::now() + wait.min(FAR), MILLI);
+        wait_for_move(timer, |ticks, cx| ticks.poll_tick(cx).map(drop), reset);
+    }
 }
 
 /// Also those that were due when they were polled there.

@@ -97,63 +97,6 @@ fn a_sleep_can_be_reset_after_it_has_ended() {
     });
 }
 
-/// Waits for a timer that is reset after it was polled, and not polled after that.
-fn wait_for_reset<T: Send + 'static>(
-    mut timer: T,
-    poll: fn(&mut T, &mut Context<'_>) -> Poll<()>,
-    reset: fn(&mut T),
-) {
-    ends(move || {
-        let mut polls = 0;
-        block_on(poll_fn(|cx| {
-            polls += 1;
-            let polled = poll(&mut timer, cx);
-            if polls == 1 {
-                assert_eq!(polled, Poll::Pending);
-                reset(&mut timer);
-            }
-            polled
-        }));
-        // One more if it had no end before.
-        assert!(polls <= 3, "{polls}");
-    });
-}
-
-/// Of a timer that was due, and of one that would never have been.
-#[test]
-fn a_reset_moves_the_wake_up_of_a_blocked_thread() {
-    for slept in [HOUR, Duration::MAX] {
-        let poll = |slept: &mut Sleep, cx: &mut Context<'_>| Pin::new(slept).poll(cx);
-        wait_for_reset(sleep(slept), poll, |slept| slept.reset(past()));
-        wait_for_reset(sleep(slept), poll, |slept| {
-            slept.reset(Instant::now() + MILLI)
-        });
-        let poll = |timer: &mut Timer, cx: &mut Context<'_>| Pin::new(timer).poll(cx);
-        wait_for_reset(Timer::new(slept), poll, |timer| {
-            timer.arm_at(Instant::now() + MILLI)
-        });
-        // Within the range of `Instant`, and not within that of the timers.
-        let far = Instant::now() + slept.min(600 * 9000 * HOUR);
-        let poll = |ticks: &mut Interval, cx: &mut Context<'_>| ticks.poll_tick(cx).map(drop);
-        let resets: [fn(&mut Interval); 5] = [
-            Interval::reset,
-            Interval::reset_immediately,
-            |ticks| ticks.reset_after(MILLI),
-            |ticks| ticks.reset_at(past()),
-            |ticks| ticks.reset_at(Instant::now() + MILLI),
-        ];
-        for reset in resets {
-            wait_for_reset(interval_at(far, MILLI), poll, reset);
-        }
-        let moved = |slept: &mut Sleep| {
-            slept.reset(Instant::now() + 600 * 9000 * HOUR);
-            slept.reset(Instant::now() + MILLI);
-        };
-        let poll = |slept: &mut Sleep, cx: &mut Context<'_>| Pin::new(slept).poll(cx);
-        wait_for_reset(sleep_until(far), poll, moved);
-    }
-}
-
 #[test]
 fn a_reset_to_a_later_time_is_not_woken_at_the_earlier() {
     ends(|| {
