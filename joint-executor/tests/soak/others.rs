@@ -64,54 +64,6 @@ pub(crate) fn apart(node: &Node, here: &Here) {
     check_call(here, node, || call_apart(inside));
 }
 
-/// A timer that is armed again, for a near time, while a task waits for it.
-pub(crate) async fn timer(node: &Node, here: &Here) {
-    let (executor, inside) = fresh(1, here);
-    let first = match node.n % 4 {
-        0 => Duration::ZERO,
-        1 => SHORT,
-        2 => LONG,
-        _ => Duration::MAX,
-    };
-    enum Armed {
-        Sleep(Sleep),
-        Timer(Timer),
-        Ticks(Interval),
-    }
-    let armed = match node.n / 4 % 3 {
-        0 => Armed::Sleep(sleep(first)),
-        1 => Armed::Timer(Timer::new(first)),
-        // Its period is from a reset to the next tick.
-        _ => Armed::Ticks(interval_at(Instant::now() + first.min(LONG), SHORT)),
-    };
-    let armed = Arc::new(Mutex::new(armed));
-    let (polled, is_polled) = mpsc::channel();
-    let (waits, body) = (armed.clone(), body(node, inside));
-    let handle = executor.spawn(async move {
-        poll_fn(|cx| {
-            let mut armed = waits.lock().unwrap();
-            let outcome = match &mut *armed {
-                Armed::Sleep(sleep) => Pin::new(sleep).poll(cx),
-                Armed::Timer(timer) => Pin::new(timer).poll(cx),
-                Armed::Ticks(ticks) => ticks.poll_tick(cx).map(drop),
-            };
-            let _ = polled.send(());
-            outcome
-        })
-        .await;
-        body.await
-    });
-    is_polled.recv().unwrap();
-    let near = Instant::now() + SHORT;
-    match &mut *armed.lock().unwrap() {
-        Armed::Sleep(sleep) => sleep.reset(near),
-        Armed::Timer(timer) => timer.arm_at(near),
-        Armed::Ticks(ticks) => ticks.reset(),
-    }
-    check_result(here, node, handle.result().await);
-    end(executor, node.n, here);
-}
-
 /// Bytes from a task to another one, and messages.
 #[cfg(all(unix, feature = "io"))]
 pub(crate) async fn pipe(node: &Node, here: &Here) {
@@ -157,34 +109,6 @@ pub(crate) async fn pipe(node: &Node, here: &Here) {
 pub(crate) fn socket() -> io::UdpSocket {
     let socket = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.try_into().unwrap()
-}
-
-/// An executor ends while its workers are blocked, until what its other tasks hold is dropped.
-pub(crate) fn blocked(node: &Node, here: &Here) {
-    let (executor, inside) = fresh(2, here);
-    // One is left that can drop what the other waits for.
-    for is_std in [node.n % 2 == 0, false] {
-        let token = inside.token();
-        let (sender, receiver) = oneshot::channel::<()>();
-        let (std_sender, std_receiver) = mpsc::channel::<()>();
-        let (begin, begun) = mpsc::channel();
-        executor.spawn_detached(async move {
-            let held = executor::spawn(async move {
-                let _held = (sender, std_sender);
-                pending::<()>().await;
-            });
-            begin.send(()).unwrap();
-            match is_std {
-                true => _ = std_receiver.recv(),
-                false => _ = receiver.blocking_recv(),
-            }
-            drop((held, token));
-        });
-        begun.recv().unwrap();
-    }
-    perform(&node.inside, here);
-    // None is left that could run a task.
-    end(executor, node.n % 5, here);
 }
 
 /// An executor that has ended: its functions say so.

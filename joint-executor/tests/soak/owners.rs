@@ -5,9 +5,6 @@ use joint_executor as executor;
 
 use crate::prelude::*;
 
-pub(crate) const LONG: Duration = Duration::from_secs(3600);
-pub(crate) const SHORT: Duration = Duration::from_micros(100);
-
 /// An executor with threads, and the place of its tasks.
 pub(crate) fn fresh(workers: usize, here: &Here) -> (Executor, Here) {
     let owner = here.world.number();
@@ -32,7 +29,7 @@ pub(crate) fn end(executor: Executor, how: usize, here: &Here) {
         0 | 1 => drop(executor),
         2 => executor.shutdown_background(),
         3 => {
-            let ended = executor.shutdown_timeout(LONG);
+            let ended = executor.shutdown_timeout(Duration::MAX);
             here.demand(ended.is_ok(), ("end", ended));
         }
         4 => {
@@ -62,7 +59,7 @@ pub(crate) async fn task(node: &Node, here: &Here) {
 }
 
 /// The place of what a local executor runs, which sees what is set around it, if anything is.
-pub(crate) fn in_local(here: &Here, owner: u64) -> Here {
+fn in_local(here: &Here, owner: u64) -> Here {
     let value = match here.who.value {
         Is::None => Is::None,
         Is::This(_) | Is::Any => Is::Any,

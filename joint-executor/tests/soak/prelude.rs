@@ -5,18 +5,18 @@
 )]
 
 pub(crate) use std::{
-    cell::{Cell, RefCell},
+    cell::Cell,
     future::{Future, pending, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     pin::{Pin, pin},
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicIsize, AtomicU64, AtomicUsize, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
         mpsc,
     },
     task::{Context, Poll, Wake, Waker},
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 pub(crate) use joint::{JoinError, JoinHandle, host, oneshot};
@@ -24,14 +24,14 @@ pub(crate) use joint::{JoinError, JoinHandle, host, oneshot};
 pub(crate) use joint_executor::io;
 pub(crate) use joint_executor::{
     Executor, Handle, JoinSet, LocalExecutor, Priority, TaskLocal, current_worker,
-    hosted::{BoundWorker, ExecutorId, HostedWorker, ReadyTask, Step, apart as call_apart},
-    time::{Interval, Sleep, Timer, interval_at, sleep, timeout, timeout_at},
+    hosted::{BoundWorker, ExecutorId, Step, apart as call_apart},
+    time::sleep,
     yield_now,
 };
 
 pub(crate) use crate::{
     doors::{Boxed, End, Output, body, check_call, check_result, function, perform, settle},
-    owners::{LONG, SHORT, end, fresh, in_local, until_finished},
+    owners::{end, fresh, until_finished},
     tree::{Choice, Node},
     world::{Here, Is, Left, Token, VALUE, Who, drives, driving, fail},
 };

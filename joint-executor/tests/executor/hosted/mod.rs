@@ -2,7 +2,6 @@
 #![cfg(feature = "io")]
 
 mod chosen;
-mod current_thread;
 mod driver;
 mod hosts;
 mod identity;

@@ -1,4 +1,5 @@
-//! Steps: what they run, whom they wake, and how workers begin, move and end.
+//! Steps: what they run, whom they wake, and how workers begin, move and end; and executors of the
+//! current thread.
 
 use std::task::RawWakerVTable;
 
@@ -279,4 +280,47 @@ fn an_error_of_the_caller_fails_the_build_and_ends_the_workers() {
     assert_eq!(builder.build().unwrap_err().to_string(), "no more");
     // The drop of the executor has waited for the two that were started.
     assert_eq!(ended.load(Relaxed), 2);
+}
+
+#[test]
+fn tasks_run_on_in_the_next_call_on_the_current_thread() {
+    let (executor, mut worker) = current_thread();
+    let task = executor.spawn(async {
+        yield_now().await;
+        7
+    });
+    worker.block_on(async {});
+    assert_eq!(worker.block_on(task), 7);
+    panics(|| worker.block_on(async { panic!("main") }));
+    assert_eq!(worker.block_on(spawn_blocking(|| 8)), 8);
+}
+
+#[test]
+fn a_future_and_tasks_take_turns_on_the_current_thread() {
+    let (_executor, mut worker) = current_thread();
+    let turns = Rc::new(AtomicUsize::new(0));
+    worker.block_on(async {
+        let counts = turns.clone();
+        let task = spawn_local(async move {
+            loop {
+                counts.fetch_add(1, Relaxed);
+                yield_now().await;
+            }
+        });
+        for _ in 0..1000 {
+            yield_now().await;
+        }
+        drop(task);
+    });
+    assert!((500..=62_000).contains(&turns.load(Relaxed)), "{turns:?}");
+}
+
+#[test]
+#[should_panic(expected = "the executor was shut down while its worker was in `block_on`")]
+fn a_future_on_the_current_thread_panics_if_its_executor_goes() {
+    let (executor, mut worker) = current_thread();
+    worker.block_on(async {
+        drop(executor);
+        pending::<()>().await;
+    });
 }
