@@ -4,20 +4,6 @@ use super::*;
 
 const LONG: Duration = Duration::from_secs(60);
 
-/// Drives a worker until it ends, and sleeps meanwhile.
-fn drive(worker: HostedWorker) {
-    let mut worker = worker.bind();
-    let parker = Parker::new();
-    loop {
-        match worker.step(3, parker.waker()) {
-            Step::Ready => {}
-            Step::Idle => _ = park_until(None, || parker.take_wake()),
-            Step::Until(time) => _ = park_until(Some(time), || parker.take_wake()),
-            Step::Ended => return,
-        }
-    }
-}
-
 #[test]
 fn a_step_says_when_the_next_timer_is_due_and_fires_it() {
     let (executor, mut worker) = bound();
@@ -76,16 +62,6 @@ fn a_wait_ends_with_a_timer_a_descriptor_a_push_and_a_limit() {
     exhaust(&mut worker);
     worker.wait(Some(Duration::from_millis(1)));
     worker.wait(Some(Duration::ZERO));
-}
-
-#[test]
-fn a_worker_that_is_only_stepped_sees_descriptors_soon() {
-    let (executor, mut workers) = hosted(1);
-    let worker = workers.remove(0);
-    let thread = thread::spawn(|| drive(worker));
-    block_on(executor.spawn(datagram()));
-    drop(executor);
-    thread.join().unwrap();
 }
 
 #[test]

@@ -10,34 +10,6 @@ use futures_lite::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use crate::io::support::{on_workers, poll_once, streams};
 use crate::prelude::*;
 
-/// No worker ever waits in the driver.
-#[test]
-fn a_descriptor_is_served_while_every_worker_is_busy() {
-    ends(|| {
-        let executor = executor(1);
-        block_on(executor.spawn(async {
-            let (one, other) = streams();
-            let (sender, waits) = oneshot::channel();
-            let reader = spawn(async move {
-                let mut first = [0];
-                let mut read = pin!(one.read_exact(&mut first));
-                let mut sender = Some(sender);
-                poll_fn(|cx| {
-                    let read = read.as_mut().poll(cx);
-                    sender.take().map(|sender| sender.send(read.is_pending()));
-                    read
-                })
-                .await
-            });
-            assert_eq!(waits.await, Ok(true));
-            other.write_all(&[7]).await.unwrap();
-            while !reader.is_finished() {
-                yield_now().await;
-            }
-        }));
-    });
-}
-
 /// Each event is used up by somebody that the descriptor does not know of.
 #[test]
 fn readiness_is_asked_anew_each_time() {

@@ -42,14 +42,3 @@ pub(crate) fn pipe() -> (OwnedFd, OwnedFd) {
 pub(crate) fn poll_once<F: Future>(future: Pin<&mut F>, wakes: &Arc<Wakes>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(&wakes.waker()))
 }
-
-/// A descriptor that somebody else closes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lent(pub(crate) std::os::fd::RawFd);
-
-impl std::os::fd::AsFd for Lent {
-    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
-        // SAFETY: not for sure, and that is what the tests with it are about.
-        unsafe { std::os::fd::BorrowedFd::borrow_raw(self.0) }
-    }
-}

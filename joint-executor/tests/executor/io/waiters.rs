@@ -88,21 +88,6 @@ fn dropped_waiters_leave_nothing_and_the_others_are_served() {
 }
 
 #[test]
-fn a_future_polled_by_another_task_wakes_that_one() {
-    ends(|| {
-        let (one, other) = datagrams();
-        let (first, second) = (Wakes::new(), Wakes::new());
-        let mut wait = pin!(other.readable());
-        assert!(poll_once(wait.as_mut(), &first).is_pending());
-        assert!(poll_once(wait.as_mut(), &second).is_pending());
-        assert_eq!(first.wakers(), 0);
-        one.get_ref().send(b"a").unwrap();
-        wait_until(|| second.count() == 1);
-        assert_eq!(first.count(), 0);
-    });
-}
-
-#[test]
 fn the_last_caller_of_a_poll_function_is_the_one_that_is_woken() {
     ends(|| {
         let (one, other) = datagrams();

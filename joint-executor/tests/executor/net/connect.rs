@@ -95,41 +95,6 @@ fn an_accept_that_is_dropped_takes_nothing() {
     });
 }
 
-/// In a process of its own, which all the others' descriptors do not come out of.
-#[test]
-#[cfg(target_os = "linux")]
-fn accept_fails_without_a_free_descriptor_and_works_again_later() {
-    crate::common::alone(|| everywhere(few_descriptors));
-}
-
-#[cfg(target_os = "linux")]
-async fn few_descriptors() -> io::Result<()> {
-    let limit = libc::rlimit {
-        rlim_cur: 100,
-        rlim_max: 100,
-    };
-    // SAFETY: the limit lives until the call returns.
-    assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }, 0);
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let client = TcpStream::connect(listener.local_addr()?).await?;
-    let mut taken = Vec::new();
-    while let Ok(file) = std::fs::File::open("/dev/null") {
-        taken.push(file);
-    }
-    for _ in 0..3 {
-        let error = listener.accept().await.unwrap_err();
-        assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
-    }
-    let error = TcpStream::connect(listener.local_addr()?)
-        .await
-        .unwrap_err();
-    assert_eq!(error.raw_os_error(), Some(libc::EMFILE));
-    drop(taken.pop());
-    let (server, _) = listener.accept().await?;
-    assert_eq!(server.peer_addr()?, client.local_addr()?);
-    Ok(())
-}
-
 #[cfg(feature = "futures-core")]
 #[test]
 fn a_listener_is_a_stream_of_connections() {

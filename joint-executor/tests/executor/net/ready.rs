@@ -118,6 +118,7 @@ fn messages_are_sent_and_received_without_waiting() {
         wait.await?;
         assert_eq!(other.peek_sender().await?, at_one);
         assert_eq!(other.peek(&mut buffer).await?, 5);
+        assert_eq!(other.peek_from(&mut buffer).await?, (5, at_one));
         assert_eq!(other.try_recv_from(&mut buffer)?, (5, at_one));
         would_block(other.try_recv_from(&mut buffer));
         waits(&mut poll_fn(|cx| other.poll_recv_ready(cx))).await;

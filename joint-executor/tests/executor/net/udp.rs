@@ -60,36 +60,3 @@ fn the_part_of_a_message_beyond_the_buffer_is_lost() {
         Ok(())
     });
 }
-
-#[test]
-fn peeked_bytes_stay_in_the_socket() {
-    everywhere(async || {
-        let (one, other) = two().await?;
-        one.connect(other.local_addr()?).await?;
-        one.send(b"look").await?;
-        let mut buffer = [0; 16];
-        let from = one.local_addr()?;
-        assert_eq!(other.peek(&mut buffer).await?, 4);
-        assert_eq!(other.peek_from(&mut buffer).await?, (4, from));
-        assert_eq!(other.recv_from(&mut buffer).await?, (4, from));
-        waits(&mut pin!(other.peek(&mut buffer))).await;
-        Ok(())
-    });
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn a_receive_that_waits_learns_that_the_peer_is_not_there() {
-    everywhere(async || {
-        let (one, other) = two().await?;
-        one.connect(other.local_addr()?).await?;
-        let mut buffer = [0; 16];
-        let mut receive = pin!(one.recv(&mut buffer));
-        waits(&mut receive).await;
-        drop(other);
-        one.send(b"hello?").await?;
-        let error = receive.await.unwrap_err();
-        assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
-        Ok(())
-    });
-}

@@ -164,28 +164,6 @@ fn datagrams_go_to_a_path() {
     });
 }
 
-#[test]
-fn datagrams_without_room_wait() {
-    everywhere(async || {
-        let (one, other) = UnixDatagram::pair()?;
-        let mut sent = 0;
-        while let Some(length) = future::poll_once(one.send(b"message")).await {
-            assert_eq!(length?, 7);
-            sent += 1;
-        }
-        let receives = async {
-            let mut buffer = [0; 16];
-            for _ in 0..sent + 1 {
-                assert_eq!(other.recv(&mut buffer).await?, 7);
-            }
-            Ok(())
-        };
-        let (length, ()) = future::try_zip(one.send(b"message"), receives).await?;
-        assert_eq!(length, 7);
-        Ok(())
-    });
-}
-
 /// The one who waits has nothing in the queue itself, and the system calls its socket writable.
 #[test]
 #[cfg(target_os = "linux")]
