@@ -2,35 +2,6 @@
 
 use crate::prelude::*;
 
-fn spawned(executor: &Executor) -> u64 {
-    executor.metrics().spawned
-}
-
-/// One task of each kind that takes the current executor.
-async fn spawn_each() {
-    spawn(async {}).await;
-    spawn_detached(async {});
-    TaskBuilder::new().name("named").spawn(async {}).await;
-    let mut set = JoinSet::new();
-    set.spawn(async {});
-    assert!(set.join_next().await.unwrap().is_ok());
-    joint_executor::async_scope((), async |scope| {
-        scope.spawn(async {}).await;
-    })
-    .await;
-    // As a task of its own, since this thread is no worker.
-    assert_eq!(joint_executor::join(|| 1, || 2), (1, 2));
-}
-
-const EACH: u64 = 6;
-
-#[test]
-fn every_spawn_inside_block_on_uses_that_executor() {
-    let executor = executor(2);
-    executor.block_on(spawn_each());
-    assert_eq!(spawned(&executor), EACH);
-}
-
 /// A worker that is in another executor serves its own meanwhile.
 #[cfg(feature = "io")]
 #[test]

@@ -137,19 +137,6 @@ fn a_waker_that_panics_when_replaced_leaves_the_task_in_the_set() {
     assert_eq!(next(&mut set), 1);
 }
 
-#[test]
-fn join_all_passes_a_panic_on_and_cancels_the_rest() {
-    let executor = executor(1);
-    let mut set = JoinSet::new();
-    let token = Arc::new(());
-    set.spawn_on(&executor, hold(token.clone()));
-    set.spawn_on(&executor, async { panic_any(7) });
-    let payload = panics(|| block_on(set.join_all()));
-    assert_eq!(payload.downcast_ref(), Some(&7));
-    drop(executor);
-    assert_eq!(Arc::strong_count(&token), 1);
-}
-
 /// Two panics at once would end the program.
 #[test]
 fn a_panic_in_the_drop_of_an_output_that_nobody_takes_is_caught() {

@@ -125,24 +125,6 @@ fn a_task_in_its_first_poll_has_not_ended() {
 }
 
 #[test]
-fn a_local_task_that_wakes_itself_forever_starves_no_other() {
-    let executor = LocalExecutor::new();
-    let _busy = always_due(&executor, 1);
-    let (sender, receiver) = oneshot::channel();
-    let other = executor.spawn(async move { receiver.await.unwrap() });
-    let sending = thread::spawn(move || sender.send(3).unwrap());
-    // A task that another thread has woken, and the main future.
-    let main = executor.block_on(async {
-        yield_now().await;
-        other.await
-    });
-    assert_eq!(main, 3);
-    sending.join().unwrap();
-    let run = executor.run(async { spawn_local(async { 4 }).await });
-    assert_eq!(block_on(run), 4);
-}
-
-#[test]
 fn a_run_driven_by_another_executor_lets_its_tasks_have_turns() {
     let outer = LocalExecutor::new();
     let (_other, turns) = always_due(&outer, 1);

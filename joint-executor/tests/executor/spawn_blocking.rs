@@ -3,13 +3,6 @@
 use crate::prelude::*;
 
 #[test]
-fn the_output_is_awaited_and_the_thread_is_another() {
-    let here = thread::current().id();
-    let there = block_on(spawn_blocking(|| thread::current().id()));
-    assert_ne!(here, there);
-}
-
-#[test]
 fn many_that_wait_for_one_another_all_end() {
     const MANY: usize = 20;
     let barrier = Arc::new(std::sync::Barrier::new(MANY));
@@ -82,24 +75,6 @@ fn cancel_waits_for_one_that_has_begun() {
     let cancelled = task.cancel();
     end.send(4).unwrap();
     assert_eq!(block_on(cancelled), Some(4));
-}
-
-#[test]
-fn dropped_handles_lose_no_begun_function_and_run_none_twice() {
-    static RAN: AtomicUsize = AtomicUsize::new(0);
-    const MANY: usize = 200;
-    let (sender, receiver) = mpsc::channel();
-    for _ in 0..MANY {
-        let sender = sender.clone();
-        let tells = OnDrop(move || sender.send(()).unwrap());
-        drop(spawn_blocking(move || {
-            let _tells = tells;
-            RAN.fetch_add(1, Relaxed);
-        }));
-    }
-    drop(sender);
-    assert_eq!(receiver.iter().count(), MANY, "each is dropped once");
-    assert!(RAN.load(Relaxed) <= MANY);
 }
 
 /// Each thread that has run this function says so when it ends.

@@ -149,83 +149,51 @@ fn a_scope_is_as_free_as_what_it_holds() {
     assert_eq!(block_on(future), 1);
 }
 
-/// Looks from the side of `bob`'s join that the worker of `alice` takes while it waits.
-fn in_a_side_of_bobs<R: Send + 'static>(
-    executor: &Executor,
-    alice: impl FnOnce(&dyn Fn()) + Send + 'static,
-    look: impl FnOnce() -> R + Send + 'static,
-) -> R {
+/// Looks from a side of bob's join, which the worker of alice takes while it waits: for its own value
+/// and its own local tasks, and not for those of its taker, who has hers again afterwards.
+#[test]
+fn a_side_that_was_taken_is_not_its_taker() {
+    let executor = executor(3);
     let [taken, looked] = [(); 2].map(|()| Arc::<AtomicBool>::default());
     let waits = {
         let (taken, looked) = (taken.clone(), looked.clone());
+        // No other worker is idle, so the one that waits here takes bob's side.
+        let waits = move || {
+            join(
+                || wait_until(|| taken.load(Relaxed)),
+                || {
+                    taken.store(true, Relaxed);
+                    wait_until(|| looked.load(Relaxed));
+                },
+            );
+        };
         executor.spawn(async move {
-            // No other worker is idle, so the one that waits here takes bob's side.
-            alice(&|| {
-                join(
-                    || wait_until(|| taken.load(Relaxed)),
-                    || {
-                        taken.store(true, Relaxed);
-                        wait_until(|| looked.load(Relaxed));
-                    },
-                );
+            let local = LocalExecutor::new();
+            NUMBER.sync_scope(1, || {
+                local.block_on(async { waits() });
+                assert_eq!(number(), Some(1));
             });
+            assert!(local.is_empty());
         })
     };
     wait_until(|| taken.load(Relaxed));
     let bob = executor.spawn(NAME.scope("bob".into(), async move {
-        let (by_a, (seen, by_b)) = join(
+        let (by_a, (by_b, seen, spawned)) = join(
             || {
                 wait_until(|| looked.load(Relaxed));
                 current_worker()
             },
             || {
-                let seen = look();
+                let seen = (number(), NUMBER.sync_scope(2, number), number());
+                let spawned = spawn_local(async { current_worker() });
                 looked.store(true, Relaxed);
-                (seen, current_worker())
+                (current_worker(), seen, spawned)
             },
         );
         assert_ne!(by_a, by_b, "the side was taken");
-        seen
+        assert_eq!(seen, (None, Some(2), None));
+        assert_eq!(spawned.await, by_b, "it has stayed on its worker");
     }));
-    let seen = block_on(bob);
+    block_on(bob);
     block_on(waits);
-    seen
-}
-
-#[test]
-fn a_side_that_was_taken_does_not_see_the_value_of_its_taker() {
-    let seen = in_a_side_of_bobs(
-        &executor(3),
-        |join| NAME.sync_scope("alice".into(), join),
-        || NAME.try_with(String::clone),
-    );
-    assert_eq!(seen, None);
-}
-
-#[test]
-fn the_taker_of_a_side_sees_its_own_value_again_afterwards() {
-    let alice = |join: &dyn Fn()| {
-        NUMBER.sync_scope(1, || {
-            join();
-            assert_eq!(number(), Some(1));
-        });
-    };
-    let look = || (NUMBER.sync_scope(2, number), number());
-    let seen = in_a_side_of_bobs(&executor(3), alice, look);
-    assert_eq!(seen, (Some(2), None));
-}
-
-#[test]
-fn a_taken_side_spawns_on_no_local_executor_of_its_taker() {
-    let executor = executor(3);
-    let alice = |join: &dyn Fn()| {
-        let local = LocalExecutor::new();
-        local.block_on(async { join() });
-        assert!(local.is_empty());
-    };
-    let (worker, spawned) = in_a_side_of_bobs(&executor, alice, || {
-        let spawned = joint_executor::spawn_local(async { current_worker() });
-        (current_worker(), spawned)
-    });
-    assert_eq!(block_on(spawned), worker, "it has stayed on its worker");
 }

@@ -205,22 +205,6 @@ fn a_pinned_task_stays_wherever_it_is_woken_from() {
     }
 }
 
-#[test]
-fn a_pinned_task_is_not_stolen_from_a_busy_worker() {
-    let executor = executor(2);
-    let busy = Busy::spawn(executor.task().on_worker(0));
-    let pinned = [(); 100].map(|()| executor.spawn_on(0, async { current_worker() }));
-    // The other worker has nothing to do but to look round.
-    for _ in 0..100 {
-        block_on(executor.spawn_on(1, yield_now()));
-    }
-    assert!(pinned.iter().all(|handle| !handle.is_finished()));
-    busy.release().unwrap();
-    for handle in pinned {
-        assert_eq!(block_on(handle), Some(0));
-    }
-}
-
 /// Local tasks that wait for ever, on some worker: their handles and their wakers.
 fn local_tasks(
     executor: &Executor,
@@ -260,31 +244,6 @@ fn a_local_task_cancelled_from_elsewhere_is_dropped_at_home() {
     block_on(rest);
     wait_until(|| executor.metrics().live() == 0);
     guards.assert_all_at_home(30);
-}
-
-#[test]
-fn a_local_future_may_spawn_local_ones_when_it_is_dropped() {
-    struct Spawns(Guards, u32);
-    impl Drop for Spawns {
-        fn drop(&mut self) {
-            if self.1 > 0 {
-                let next = Spawns(self.0.clone(), self.1 - 1);
-                spawn_local(hold((self.0.local(), next))).detach();
-                // Also one that any worker may drop.
-                spawn(pending::<()>()).detach();
-            }
-        }
-    }
-    for _ in 0..50 {
-        let guards = Guards::default();
-        let executor = executor(3);
-        for worker in 0..3 {
-            let spawns = Spawns(guards.clone(), 10);
-            block_on(executor.spawn_on(worker, async move { spawn_local(hold(spawns)).detach() }));
-        }
-        drop(executor);
-        guards.assert_all_at_home(30);
-    }
 }
 
 #[test]

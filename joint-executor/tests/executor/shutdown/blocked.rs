@@ -117,44 +117,6 @@ fn a_drop_inside_of_a_blocked_poll_is_none_of_its_code() {
     });
 }
 
-/// Each would be dropped inside of the wait of the one before, if nothing limited that.
-#[test]
-fn drops_that_block_do_not_pile_up_on_the_stack() {
-    const TASKS: usize = 20_000;
-    for workers in [1, 2] {
-        ends(move || {
-            let executor = executor(workers);
-            let (begin, begun) = mpsc::channel();
-            let (go_on, goes_on) = mpsc::channel::<()>();
-            let goes_on = Arc::new(Mutex::new(goes_on));
-            for worker in 0..workers {
-                let (begin, goes_on) = (begin.clone(), goes_on.clone());
-                let blocks = async move {
-                    begin.send(()).unwrap();
-                    goes_on.lock().unwrap().recv().unwrap();
-                };
-                executor.spawn_on(worker, blocks).detach();
-                begun.recv().unwrap();
-            }
-            let (ask, asked) = mpsc::channel::<oneshot::Sender<()>>();
-            for _ in 0..TASKS {
-                let ask = ask.clone();
-                let dropped = on_drop(move || {
-                    let (sender, receiver) = oneshot::channel();
-                    ask.send(sender).unwrap();
-                    receiver.blocking_recv().unwrap();
-                });
-                executor.spawn_detached(async move { drop(dropped) });
-            }
-            drop(ask);
-            executor.shutdown_background();
-            (0..workers).for_each(|_| go_on.send(()).unwrap());
-            let sent = asked.into_iter().map(|sender| sender.send(()));
-            assert_eq!(sent.filter(Result::is_ok).count(), TASKS);
-        });
-    }
-}
-
 /// The drop of the first waits for what the second holds.
 #[test]
 fn a_drop_that_waits_for_the_drop_of_another_task() {
