@@ -341,8 +341,7 @@ impl Source {
     }
 
     fn reads(&self) -> &crate::driver::reactor::direction::Direction {
-        let direction = self.0.direction(crate::driver::reactor::Way::Read);
-        direction.expect("it is always there")
+        self.0.direction(crate::driver::reactor::Way::Read)
     }
 
     /// If `unsure`, a short count shows nothing from then on.

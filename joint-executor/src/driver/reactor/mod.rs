@@ -20,10 +20,7 @@ use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
 use std::{collections::HashMap, io};
 
-use self::{
-    direction::Direction,
-    selector::{Selector, System},
-};
+use self::selector::{Selector, System};
 use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
@@ -142,8 +139,8 @@ impl<S: Selector> Reactor<S> {
     #[cfg(feature = "dump")]
     pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Way, &Waker)) {
         for (&raw, source) in &lock(&self.table).sources {
-            for (way, direction) in Way::ALL.into_iter().zip(source.all()) {
-                direction.each_waker(|waker| f(raw, way, waker));
+            for way in Way::ALL {
+                source.direction(way).each_waker(|waker| f(raw, way, waker));
             }
         }
     }
@@ -171,15 +168,6 @@ impl<S: Selector> Reactor<S> {
             unsafe { self.selector.delete(raw) };
             self.recount(&table);
         }
-    }
-
-    /// Returns the direction of exceptions of a source.
-    ///
-    /// The lock decides between its creation and an event, because events are raised under it. An
-    /// event before it is found by asking the system, and each event after it finds the direction.
-    fn exceptions<'a>(&self, source: &'a Source) -> &'a Direction {
-        let table = lock(&self.table);
-        source.exceptions(table.is_closed)
     }
 
     fn recount(&self, table: &Table) {

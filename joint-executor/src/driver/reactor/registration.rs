@@ -192,10 +192,7 @@ impl<S: Selector> Registration<S> {
     }
 
     fn direction(&self, way: Way) -> &Direction {
-        match self.source.direction(way) {
-            Some(direction) => direction,
-            None => self.reactor.exceptions(&self.source),
-        }
+        self.source.direction(way)
     }
 }
 
