@@ -250,48 +250,6 @@ fn no_client_and_no_service_ends_the_server() {
     });
 }
 
-/// A client that closes its writing direction before the answer gets it by `half_close`.
-#[test]
-fn a_half_closed_connection_is_answered_if_the_builder_says_so() {
-    on_workers(async {
-        for half_close in [false, true] {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            let (answer, answered) = oneshot::channel::<()>();
-            let answered = Mutex::new(Some(answered));
-            let handle = service_fn(move |_| {
-                let answered = answered.lock().unwrap().take();
-                async move {
-                    let _ = answered.expect("one request").await;
-                    Answer::Ok(Response::new(Full::from("answered")))
-                }
-            });
-            let mut http = http();
-            http.half_close(half_close);
-            let (told, error) = oneshot::channel();
-            let told = Mutex::new(Some(told));
-            let on_error = move |_| _ = told.lock().unwrap().take().map(|told| told.send(()));
-            let handle = Mutex::new(Some(handle));
-            let connect = move |io| {
-                let handle = handle.lock().unwrap().take().expect("one connection");
-                http.serve_connection(io, handle)
-            };
-            let server = Server::new(listener).on_error(on_error);
-            let _server = spawn(server.serve(connect, pending::<()>()));
-            let mut stream = TcpStream::connect(address).await.unwrap();
-            stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
-            stream.close().await.unwrap();
-            if half_close {
-                drop(answer);
-                assert!(rest(stream).await.ends_with("answered"));
-            } else {
-                error.await.unwrap();
-                assert_eq!(rest(stream).await, "");
-            }
-        }
-    });
-}
-
 /// A protocol is chosen for each connection, a handshake may fail, and a stop ends it midway.
 #[test]
 fn connections_are_prepared_in_tasks_of_their_own() {
