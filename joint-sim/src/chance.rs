@@ -42,16 +42,17 @@ pub(super) enum About {
 }
 
 impl About {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Order,
-        Self::Delay,
-        Self::Poll,
-        Self::Site,
-        Self::Network,
-        Self::Disk,
-        Self::Draw,
-        Self::Start,
-        Self::Host,
+    /// All of them, each with its letter in the text of a plan.
+    pub(super) const ALL: [(Self, char); 9] = [
+        (Self::Order, 'o'),
+        (Self::Delay, 'd'),
+        (Self::Poll, 'p'),
+        (Self::Site, 's'),
+        (Self::Network, 'n'),
+        (Self::Disk, 'f'),
+        (Self::Draw, 'r'),
+        (Self::Start, 't'),
+        (Self::Host, 'h'),
     ];
 }
 
@@ -134,7 +135,7 @@ impl Chance {
 
     pub(super) fn replay(&mut self, decisions: &[Decision]) {
         let of = |about| decisions.iter().filter(move |one| one.about == about);
-        let made = About::ALL.map(|about| (of(about).map(|one| one.made).collect(), 0));
+        let made = About::ALL.map(|(about, _)| (of(about).map(|one| one.made).collect(), 0));
         self.script.get_or_insert_default().replayed = Some(made);
     }
 

@@ -90,7 +90,7 @@ impl Faults {
         let mut all = Self::none().longest_delay(Duration::from_nanos(1 << 37));
         let mut kind = 0;
         while kind < KINDS.len() {
-            all.rates[kind] = KINDS[kind].1;
+            all.rates[kind] = KINDS[kind].rate;
             kind += 1;
         }
         all
@@ -522,29 +522,41 @@ pub(super) enum Fault {
     LostWrites,
 }
 
-/// The faults that have a probability: the letter in the text of a plan, and the probability in
-/// [`Faults::all`].
-pub(super) const KINDS: [(char, f64); Fault::LostWrites as usize] = [
-    ('t', 0.25),
-    ('w', 0.1),
-    ('p', 0.1),
-    ('y', 0.25),
-    ('a', 0.1),
-    ('h', 0.02),
-    ('s', 0.25),
-    ('c', 0.1),
-    ('x', 0.02),
-    ('e', 0.01),
-    ('f', 0.01),
-    ('b', 0.1),
-    ('u', 0.1),
-    ('v', 0.1),
-    ('n', 0.01),
-    ('k', 1.0),
-    ('l', 0.1),
-    ('m', 0.1),
-    ('q', 0.05),
-    ('z', 0.05),
+/// A fault that has a probability.
+pub(super) struct Kind {
+    /// The letter in the text of a plan.
+    pub(super) letter: char,
+    /// The probability in [`Faults::all`].
+    rate: f64,
+    /// What is said of it, before and after whom it happens to.
+    pub(super) said: (&'static str, &'static str),
+}
+
+const fn kind(letter: char, rate: f64, said: (&'static str, &'static str)) -> Kind {
+    Kind { letter, rate, said }
+}
+
+pub(super) const KINDS: [Kind; Fault::LostWrites as usize] = [
+    kind('t', 0.25, ("a wait of ", " ends late")),
+    kind('w', 0.1, ("the wake-up of ", " is late")),
+    kind('p', 0.1, ("", " will be polled without reason")),
+    kind('y', 0.25, ("", " yields early")),
+    kind('a', 0.1, ("", " polls first with another waker")),
+    kind('h', 0.02, ("the host of ", " pauses")),
+    kind('s', 0.25, ("a site of ", " fires")),
+    kind('c', 0.1, ("a future of ", " is dropped")),
+    kind('x', 0.02, ("", " panics")),
+    kind('e', 0.01, ("the disk of ", " fails")),
+    kind('f', 0.01, ("the disk of ", " is full")),
+    kind('b', 0.1, ("", " reads or writes only a part")),
+    kind('u', 0.1, ("the port of a listener of ", " stays in use")),
+    kind('v', 0.1, ("", " gets a port that was just given up")),
+    kind('n', 0.01, ("", " cannot connect or accept")),
+    kind('k', 1.0, ("the clocks of the host of ", " are set")),
+    kind('l', 0.1, ("a message of ", " is lost")),
+    kind('m', 0.1, ("a message of ", " arrives twice")),
+    kind('q', 0.05, ("a link of the host of ", " is cut")),
+    kind('z', 0.05, ("the host of ", " crashes")),
 ];
 
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";

@@ -137,101 +137,15 @@
 //! the hosts that [may crash](Host::may_crash). All of it is drawn, shrunk and replayed as the
 //! other decisions. A test may also kill hosts and cut links itself, at the times that it wants.
 //!
-//! ## Testing a service
 //! A [`Service`] names its hosts, its clients, and what must hold at the end. The check does the
-//! rest, and lets the world heal before it judges:
+//! rest, and lets the world heal before it judges. A check that finds nothing says what its runs
+//! have [reached](Reached), such as how often a host crashed between a write and its sync.
+//! [`Check::wants`] makes a failure of never reaching it, and [`reached`](reached()) counts places
+//! of the program's own.
 //!
-//! ```should_panic
-//! use std::{cell::Cell, io, rc::Rc, time::Duration};
-//!
-//! use joint_executor::{io::UdpSocket, time::timeout};
-//! use joint_sim::{self as sim, Service};
-//!
-//! sim::check(|| {
-//!     let count = Rc::new(Cell::new(0));
-//!     let counted = count.clone();
-//!     let server = move || {
-//!         let count = count.clone();
-//!         async move {
-//!             let socket = UdpSocket::bind("0.0.0.0:1").await?;
-//!             loop {
-//!                 let (_, from) = socket.recv_from(&mut [0]).await?;
-//!                 // The mistake: a request that is sent again adds again.
-//!                 count.set(count.get() + 1);
-//!                 socket.send_to(&[0], from).await?;
-//!             }
-//!             #[allow(unreachable_code)]
-//!             Ok::<(), io::Error>(())
-//!         }
-//!     };
-//!     let client = async {
-//!         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-//!         loop {
-//!             socket.send_to(&[0], "counter:1").await.unwrap();
-//!             if timeout(Duration::from_secs(1), socket.recv(&mut [0])).await.is_ok() {
-//!                 break;
-//!             }
-//!         }
-//!     };
-//!     let service = Service::new().host("counter", server).client(client);
-//!     service.invariant(async move { assert_eq!(counted.get(), 1) })
-//! });
-//! ```
-//!
-//! A check that finds nothing says what its runs have [reached](Reached), such as how often a host
-//! crashed between a write and its sync. [`Check::wants`] makes a failure of never reaching it, and
-//! [`reached`](reached()) counts places of the program's own.
-//!
-//! ## Hosts by hand
-//! Here a client asks a server that crashes in between:
-//!
-//! ```
-//! use std::{io, time::Duration};
-//!
-//! use joint_executor::{io::{TcpListener, TcpStream}, time::{sleep, timeout}};
-//! use joint_sim::{self as sim, Host, HostEnd};
-//!
-//! /// Answers each byte with the next one.
-//! async fn serve(address: &str) -> io::Result<()> {
-//!     let listener = TcpListener::bind(address).await?;
-//!     loop {
-//!         let Ok((stream, _)) = listener.accept().await else { continue };
-//!         let mut byte = [0];
-//!         if stream.read_exact(&mut byte).await.is_ok() {
-//!             let _ = stream.write_all(&[byte[0] + 1]).await;
-//!         }
-//!     }
-//! }
-//!
-//! async fn ask(address: &str, byte: u8) -> io::Result<u8> {
-//!     let stream = TcpStream::connect(address).await?;
-//!     stream.write_all(&[byte]).await?;
-//!     let mut answer = [0];
-//!     stream.read_exact(&mut answer).await?;
-//!     Ok(answer[0])
-//! }
-//!
-//! sim::check(|| async {
-//!     let server = Host::new("server");
-//!     server.run(|| async { serve("0.0.0.0:80").await.unwrap() });
-//!     let client = Host::new("client");
-//!     client.run(|| async {
-//!         // An attempt fails if the server does not listen yet, or crashes.
-//!         let second = Duration::from_secs(1);
-//!         while !matches!(timeout(second, ask("server:80", 7)).await, Ok(Ok(8))) {
-//!             sleep(Duration::from_millis(100)).await;
-//!         }
-//!     });
-//!     sleep(Duration::from_millis(sim::random() % 20)).await;
-//!     server.kill();
-//!     server.restart();
-//!     assert_eq!(client.ended().await, HostEnd::Returned);
-//! });
-//! ```
-//!
-//! `serve` and `ask` name nothing of the simulation, and run on the real network as they are. The
-//! sockets of [`io`](joint_executor::io) are those of the hosts here, as [`spawn`] and [`now`] are
-//! the simulation's. [`random`] and [`fault`] are in `joint-executor` too, in
+//! What runs on a host need name nothing of the simulation, and runs on the real network as it is.
+//! The sockets of [`io`](joint_executor::io) are those of the hosts here, as [`spawn`] and [`now`]
+//! are the simulation's. [`random`] and [`fault`] are in `joint-executor` too, in
 //! [`chance`](joint_executor::chance).
 //!
 //! [`spawn`]: joint_executor::spawn

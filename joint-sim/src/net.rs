@@ -24,8 +24,7 @@
 //! ```
 //!
 //! Here the listener exists before the client starts. A connection to a host that does not listen
-//! yet is refused, as on a real network. Hosts that are started together therefore
-//! [try again](super#hosts-and-a-network).
+//! yet is refused, as on a real network. Hosts that are started together therefore try again.
 //!
 //! # Addresses
 //! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay

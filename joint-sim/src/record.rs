@@ -4,7 +4,7 @@ use std::{fmt, mem, panic::Location, sync::Arc, time::Duration};
 
 use super::{
     disk_event::{DiskEvent, mixed},
-    faults::Fault,
+    faults::{Fault, KINDS},
     traffic::Traffic,
 };
 use joint::task::TaskEnd;
@@ -280,9 +280,12 @@ impl fmt::Display for Event {
             What::Fault(Fault::LateTimer) if actor == Actor::TIMER => {
                 f.write_str("fault: a timer is late")
             }
+            What::Fault(Fault::LostWrites) => {
+                write!(f, "{actor} cuts the power, and writes are lost")
+            }
             What::Fault(fault) => {
-                let (before, after) = sentence(*fault);
-                write!(f, "{before}{actor}{after}")
+                let (before, after) = KINDS[*fault as usize].said;
+                write!(f, "fault: {before}{actor}{after}")
             }
             What::Told(told) => write!(f, "fault: {}", told.1),
             What::Disk(event) if event.is_power_cut() => write!(f, "{event}"),
@@ -299,33 +302,6 @@ impl fmt::Display for Event {
             What::Drew(drawn) => write!(f, "{actor} drew {} at {}", drawn.0, drawn.1),
             What::Note(text) => write!(f, "{actor} noted: {text}"),
         }
-    }
-}
-
-/// Returns what is said of a fault, before and after whom it happens to.
-fn sentence(fault: Fault) -> (&'static str, &'static str) {
-    match fault {
-        Fault::LateTimer => ("fault: a wait of ", " ends late"),
-        Fault::LateWakeup => ("fault: the wake-up of ", " is late"),
-        Fault::SpuriousPoll => ("fault: ", " will be polled without reason"),
-        Fault::SmallBudget => ("fault: ", " yields early"),
-        Fault::AnotherWaker => ("fault: ", " polls first with another waker"),
-        Fault::Pause => ("fault: the host of ", " pauses"),
-        Fault::Site => ("fault: a site of ", " fires"),
-        Fault::Cancelled => ("fault: a future of ", " is dropped"),
-        Fault::Panicked => ("fault: ", " panics"),
-        Fault::DiskError => ("fault: the disk of ", " fails"),
-        Fault::FullDisk => ("fault: the disk of ", " is full"),
-        Fault::ShortTransfer => ("fault: ", " reads or writes only a part"),
-        Fault::BusyPort => ("fault: the port of a listener of ", " stays in use"),
-        Fault::ReusedPort => ("fault: ", " gets a port that was just given up"),
-        Fault::SocketError => ("fault: ", " cannot connect or accept"),
-        Fault::LostWrites => ("", " cuts the power, and writes are lost"),
-        Fault::Clock => ("fault: the clocks of the host of ", " are set"),
-        Fault::Loss => ("fault: a message of ", " is lost"),
-        Fault::Duplicate => ("fault: a message of ", " arrives twice"),
-        Fault::Cut => ("fault: a link of the host of ", " is cut"),
-        Fault::Kill => ("fault: the host of ", " crashes"),
     }
 }
 

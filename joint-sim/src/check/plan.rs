@@ -14,19 +14,6 @@ use super::{
     test_name,
 };
 
-/// The letters of the kinds of decisions in a list. Each kind is counted on its own.
-const LETTERS: [(About, char); About::ALL.len()] = [
-    (About::Order, 'o'),
-    (About::Delay, 'd'),
-    (About::Poll, 'p'),
-    (About::Site, 's'),
-    (About::Network, 'n'),
-    (About::Disk, 'f'),
-    (About::Draw, 'r'),
-    (About::Start, 't'),
-    (About::Host, 'h'),
-];
-
 /// An upper bound of the number of decisions of one kind in a run.
 const MOST_PLACES: u32 = 1 << 24;
 
@@ -213,7 +200,8 @@ impl fmt::Display for Plan {
                     _ => write!(f, "list:{seed}:")?,
                 }
                 let mut comma = "";
-                for (about, letter) in LETTERS {
+                // Each kind is counted on its own.
+                for (about, letter) in About::ALL {
                     let own = decisions.iter().filter(|one| one.about == about);
                     let mut own: Vec<_> = own.map(|one| one.made).collect();
                     let mut last = None;
@@ -250,7 +238,7 @@ fn decisions(list: &str) -> Result<Vec<Decision>, String> {
     let mut decisions = Vec::new();
     for one in list.split(',').filter(|one| !one.is_empty()) {
         let (place, made) = one.split_once('=').ok_or("a decision without `=`")?;
-        let known = LETTERS
+        let known = About::ALL
             .iter()
             .find(|(_, letter)| place.starts_with(*letter));
         let (about, _) = *known.ok_or("a place without its letter")?;

@@ -65,9 +65,9 @@ impl Swarm {
 impl fmt::Display for Swarm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "d{}", self.delay)?;
-        for ((letter, _), rate) in KINDS.iter().zip(self.rates) {
+        for (kind, rate) in KINDS.iter().zip(self.rates) {
             if let Some(halved) = rate {
-                write!(f, "{letter}{halved}")?;
+                write!(f, "{}{halved}", kind.letter)?;
             }
         }
         Ok(())
@@ -90,7 +90,7 @@ impl FromStr for Swarm {
             let (halved, others) = rest.split_at(end.unwrap_or(rest.len()));
             let halved = halved.parse().ok().filter(|&halved| halved < u32::BITS - 1);
             let halved = halved.ok_or_else(wrong)?;
-            match KINDS.iter().position(|(own, _)| *own == letter) {
+            match KINDS.iter().position(|own| own.letter == letter) {
                 Some(kind) => swarm.rates[kind] = Some(halved),
                 None if letter == 'd' => swarm.delay = halved,
                 None => return Err(wrong()),
