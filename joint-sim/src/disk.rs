@@ -91,6 +91,19 @@ impl Disk {
         self.changes.push(Renaming(names));
     }
 
+    /// Returns the names that have changed, and not got to the disk for sure.
+    pub(super) fn unsynced_names(&self) -> impl Iterator<Item = &PathBuf> {
+        let names = self.changes.iter().flat_map(|change| &change.0);
+        names.map(|(name, _)| name)
+    }
+
+    /// Returns the files that have changed, and not got to the disk for sure.
+    pub(super) fn unsynced_files(&self) -> impl Iterator<Item = &PathBuf> {
+        let names = self.names.iter();
+        let changed = names.filter(|(_, inode)| inode.content().is_unsynced());
+        changed.map(|(name, _)| name)
+    }
+
     /// Writes the names of a folder to the disk, and all that changed before them.
     pub(super) fn sync(&mut self, folder: &Path) {
         let last = self.changes.iter().rposition(|one| one.is_in(folder));
@@ -268,6 +281,11 @@ impl Content {
     pub(super) fn sync(&mut self) {
         let changes = self.changes.drain(..);
         changes.for_each(|change| self.kept.apply(&change));
+    }
+
+    /// A sync that has failed leaves no changes, but bytes that are not on the disk.
+    fn is_unsynced(&self) -> bool {
+        !self.changes.is_empty() || self.bytes != self.kept
     }
 
     /// Decides which changes get to the disk, after a sync that has failed. Programs see them as

@@ -1,7 +1,7 @@
 //! The record of what happens to a disk.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fmt,
     io::ErrorKind,
     path::{Path, PathBuf},
@@ -123,44 +123,10 @@ impl fmt::Display for DiskEvent {
     }
 }
 
-/// What a program has done to a disk and not synced.
-#[derive(Default)]
-pub(super) struct Unsynced {
-    pub(super) files: BTreeSet<PathBuf>,
-    pub(super) names: BTreeSet<PathBuf>,
-}
-
-impl Unsynced {
-    /// Takes note of an operation.
-    pub(super) fn add(&mut self, event: &DiskEvent) {
-        let path = event.path.to_path_buf();
-        let in_folder = |name: &PathBuf| name.parent().unwrap_or(name) == path;
-        match &event.op {
-            Op::Write(..) | Op::SetLength(_) => _ = self.files.insert(path),
-            // After a sync that has failed, another one does not write it.
-            Op::Sync if event.error.is_none() => _ = self.files.remove(&path),
-            _ if event.error.is_some() => {}
-            Op::SyncFolder => self.names.retain(|name| !in_folder(name)),
-            Op::Create => _ = self.names.insert(path),
-            Op::Remove => {
-                self.files.remove(&path);
-                self.names.insert(path);
-            }
-            Op::Rename(to) => {
-                if self.files.remove(&path) {
-                    self.files.insert(to.clone());
-                }
-                self.names.extend([path, to.clone()]);
-            }
-            _ => {}
-        }
-    }
-
-    /// Returns the files that a power cut may change, with their bytes.
-    pub(super) fn before(&self, disk: &Disk) -> BTreeMap<PathBuf, Option<Seen>> {
-        let all = self.files.union(&self.names);
-        all.map(|path| (path.clone(), seen(disk, path))).collect()
-    }
+/// Returns the files that a power cut may change, with what they have.
+pub(super) fn before(disk: &Disk) -> BTreeMap<PathBuf, Option<Seen>> {
+    let all = disk.unsynced_files().chain(disk.unsynced_names());
+    all.map(|path| (path.clone(), seen(disk, path))).collect()
 }
 
 /// What a file has.

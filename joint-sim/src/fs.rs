@@ -145,7 +145,7 @@ impl File {
         f: impl FnOnce(&mut Disk) -> io::Result<Arc<Inode>>,
     ) -> io::Result<Self> {
         let access = Access::here(path)?;
-        let inode = access.attempt(op, SHORT, |_, disk| f(disk)).await?;
+        let inode = access.attempt(op, SHORT, none, |_, disk| f(disk)).await?;
         Ok(Self { inode, access })
     }
 
@@ -160,8 +160,8 @@ impl File {
             content.read(offset, &mut buffer[..count]);
             Ok(count)
         };
-        let op = Op::Read(offset);
-        self.access.counted(op, SHORT, read).await
+        let (op, count) = (Op::Read(offset), |count: &usize| *count);
+        self.access.attempt(op, SHORT, count, read).await
     }
 
     /// Writes bytes at an offset. Returns how many were written, which may be fewer.
@@ -182,8 +182,8 @@ impl File {
                 room => content.write(offset, &bytes[..world.part(About::Disk, room)]),
             }
         };
-        let op = Op::Write(offset, digest_of(bytes));
-        self.access.counted(op, SHORT, write).await
+        let (op, count) = (Op::Write(offset, digest_of(bytes)), |count: &usize| *count);
+        self.access.attempt(op, SHORT, count, write).await
     }
 
     /// Writes all bytes at an offset. If it fails, some of them may have been written.
@@ -199,7 +199,7 @@ impl File {
     /// Returns the length in bytes.
     pub async fn len(&self) -> io::Result<u64> {
         let length = |_: &World, _: &mut Disk| Ok(self.inode.content().length());
-        self.access.attempt(Op::Length, SHORT, length).await
+        self.access.attempt(Op::Length, SHORT, none, length).await
     }
 
     /// Returns whether it has no bytes.
@@ -211,7 +211,7 @@ impl File {
     pub async fn set_len(&self, length: u64) -> io::Result<()> {
         let set = |_: &World, _: &mut Disk| self.inode.content().set_len(length);
         let op = Op::SetLength(length);
-        self.access.attempt(op, SHORT, set).await
+        self.access.attempt(op, SHORT, none, set).await
     }
 
     /// Writes to the disk what the file has, so that it survives a power cut. Its name needs
@@ -229,7 +229,7 @@ impl File {
             }
             if fails { Err(fault()) } else { Ok(()) }
         };
-        self.access.operate(Op::Sync, |()| 0, LONG, sync).await
+        self.access.operate(Op::Sync, LONG, none, sync).await
     }
 }
 
@@ -299,7 +299,7 @@ pub async fn sync_dir(path: impl AsRef<Path>) -> io::Result<()> {
         Ok(())
     };
     let access = Access::here(path.as_ref())?;
-    access.attempt(Op::SyncFolder, LONG, sync).await
+    access.attempt(Op::SyncFolder, LONG, none, sync).await
 }
 
 async fn change<R>(
@@ -308,7 +308,7 @@ async fn change<R>(
     f: impl FnOnce(&mut Disk) -> io::Result<R>,
 ) -> io::Result<R> {
     let access = Access::here(path)?;
-    access.attempt(op, SHORT, |_, disk| f(disk)).await
+    access.attempt(op, SHORT, none, |_, disk| f(disk)).await
 }
 
 /// Returns a path without the parts `.` of it.
@@ -356,8 +356,8 @@ impl Access {
     async fn operate<R>(
         &self,
         op: Op,
-        count: fn(&R) -> usize,
         longest: usize,
+        count: fn(&R) -> usize,
         f: impl FnOnce(&World, &mut Disk, bool) -> io::Result<R>,
     ) -> io::Result<R> {
         let f = |world: &World, machine: &mut Machine| {
@@ -370,7 +370,6 @@ impl Access {
                 bytes: done.as_ref().map_or(0, count),
                 error: done.as_ref().err().map(io::Error::kind),
             };
-            machine.unsynced.add(&event);
             world.note(world.acting(), What::Disk(Arc::new(event)));
             done
         };
@@ -390,37 +389,25 @@ impl Access {
         self.with(f)
     }
 
+    /// Does an operation, unless a fault of the disk strikes it.
     async fn attempt<R>(
         &self,
         op: Op,
         longest: usize,
-        f: impl FnOnce(&World, &mut Disk) -> io::Result<R>,
-    ) -> io::Result<R> {
-        self.attempt_counted(op, |_| 0, longest, f).await
-    }
-
-    async fn counted(
-        &self,
-        op: Op,
-        longest: usize,
-        f: impl FnOnce(&World, &mut Disk) -> io::Result<usize>,
-    ) -> io::Result<usize> {
-        self.attempt_counted(op, |count| *count, longest, f).await
-    }
-
-    async fn attempt_counted<R>(
-        &self,
-        op: Op,
         count: fn(&R) -> usize,
-        longest: usize,
         f: impl FnOnce(&World, &mut Disk) -> io::Result<R>,
     ) -> io::Result<R> {
         let attempt = |world: &World, disk: &mut Disk, fails| match fails {
             false => f(world, disk),
             true => Err(fault()),
         };
-        self.operate(op, count, longest, attempt).await
+        self.operate(op, longest, count, attempt).await
     }
+}
+
+/// Counts the bytes of an operation that reads and writes none.
+fn none<R>(_: &R) -> usize {
+    0
 }
 
 fn outside() -> io::Error {

@@ -11,7 +11,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-use super::{disk::Disk, disk_event::Unsynced};
+use super::disk::Disk;
 use joint::task::JoinHandle;
 use joint_executor::Executor;
 
@@ -60,8 +60,6 @@ pub(super) struct Machine {
     waiting: Waiting,
     pub(super) next_port: u16,
     pub(super) disk: Disk,
-    /// What is not on the disk yet.
-    pub(super) unsynced: Unsynced,
     /// Whether faults may kill it.
     pub(super) may_crash: bool,
     /// Whether it is to be started again.
@@ -85,7 +83,6 @@ impl Machine {
             waiting: Waiting::default(),
             next_port: FIRST_PORT,
             disk: Disk::default(),
-            unsynced: Unsynced::default(),
             may_crash: false,
             is_down: false,
             changed: 0,

@@ -29,7 +29,7 @@ use self::{
 };
 use super::{World, with_own};
 use crate::{
-    disk_event::{DiskEvent, Op, digest_of, told},
+    disk_event::{DiskEvent, Op, before, digest_of, told},
     faults::Fault,
     machine::{HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     reached::Reached,
@@ -202,22 +202,17 @@ impl Network {
         machine.end(power, end.clone(), &mut self.machines.wakers);
         let program = machine.program.take();
         if end == HostEnd::Killed {
-            for (is_reached, what) in [
-                (true, Reached::Crash),
-                (!machine.unsynced.files.is_empty(), Reached::CrashBeforeSync),
-                (
-                    !machine.unsynced.names.is_empty(),
-                    Reached::CrashBeforeDirSync,
-                ),
-            ] {
-                if is_reached {
-                    world.reach(what.text().into());
-                }
+            world.reach(Reached::Crash.text().into());
+            if machine.disk.unsynced_files().next().is_some() {
+                world.reach(Reached::CrashBeforeSync.text().into());
+            }
+            if machine.disk.unsynced_names().next().is_some() {
+                world.reach(Reached::CrashBeforeDirSync.text().into());
             }
         }
         machine.changed = world.now();
         if power == Power::Off {
-            let unsynced = mem::take(&mut machine.unsynced).before(&machine.disk);
+            let unsynced = before(&machine.disk);
             if machine.disk.lose(&mut world.chance()) {
                 world.note_fault(world.acting(), Fault::LostWrites);
             }
