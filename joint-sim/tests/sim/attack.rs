@@ -3,6 +3,7 @@
 use std::{future::poll_fn, panic::AssertUnwindSafe};
 
 use joint::{JoinHandle, oneshot};
+use joint_sim::Failure;
 
 use crate::{forever, prelude::*};
 
@@ -24,17 +25,35 @@ fn a_destructor_that_sleeps_after_the_end_ends() {
 }
 
 #[test]
-fn a_panic_in_the_drop_of_the_main_future_leaves_the_thread_usable() {
-    let ended = catch_unwind(|| {
-        Builder::new(1).run(async {
-            let _guard = OnDrop(|| panic!("dropped"));
-            spawn_detached(forever());
-            spawn_blocking(|| block_on(pending::<()>())).detach();
-            forever().await;
-        })
+fn panics_of_destructors_stay_in_their_place() {
+    fn run<F: Future>(panics: Panics, program: F) -> Result<F::Output, Failure> {
+        let run = AssertUnwindSafe(|| Builder::new(1).panics(panics).run(program));
+        let ended = catch_unwind(run).expect("the panic is not passed on");
+        ended.map(|outcome| outcome.output)
+    }
+    let panics_at_its_end = async || {
+        let _guard = OnDrop(|| panic!("dropped"));
+        forever().await;
+    };
+    let ended = run(Panics::Unseen, async {
+        spawn_detached(forever());
+        spawn_blocking(|| block_on(pending::<()>())).detach();
+        panics_at_its_end().await;
     });
-    let failure = ended.expect("the panic is not passed on").unwrap_err();
+    let failure = ended.unwrap_err();
     assert!(failure.is_deadlock(), "{failure}");
+    let ended = run(Panics::Detached, async {
+        let kept = spawn(panics_at_its_end());
+        sleep(SECOND).await;
+        kept
+    });
+    assert!(block_on(ended.unwrap().result()).is_err());
+    let ended = run(Panics::Unseen, async {
+        spawn_detached(panics_at_its_end());
+        sleep(SECOND).await;
+    });
+    says(ended.unwrap_err(), ": dropped");
+    // The thread is left as it was.
     assert!(!sim::is_simulated());
     assert_eq!(sim::run(1, async { spawn(async { 1 }).await }), 1);
 }
@@ -334,30 +353,4 @@ fn time_that_has_run_out_is_a_limit() {
         let _ = timeout(SECOND, forever()).await;
     });
     says(failure.unwrap_err(), "of virtual time");
-}
-
-#[test]
-fn panics_of_destructors_stay_in_their_place() {
-    let panics_at_its_end = async || {
-        let _guard = OnDrop(|| panic!("dropped"));
-        forever().await;
-    };
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        let settings = Builder::new(1).panics(Panics::Detached);
-        settings.run(async {
-            let kept = spawn(panics_at_its_end());
-            sleep(SECOND).await;
-            [kept]
-        })
-    }));
-    let [kept] = ended.expect("not passed on").unwrap().output;
-    assert!(block_on(kept.result()).is_err());
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        Builder::new(1).run(async {
-            spawn_detached(panics_at_its_end());
-            sleep(SECOND).await;
-        })
-    }));
-    let failure = ended.expect("not passed on").unwrap_err();
-    says(failure, ": dropped");
 }

@@ -41,26 +41,6 @@ fn two_functions_wait_for_each_other_by_turns() {
     }
 }
 
-#[test]
-fn functions_begin_at_scheduled_points() {
-    let order = |seed| {
-        sim::run(seed, async {
-            let order = Arc::new(Mutex::new(Vec::new()));
-            let push = |n| {
-                let order = order.clone();
-                spawn_blocking(move || order.lock().unwrap().push(n))
-            };
-            let calls: Vec<_> = (0..10).map(push).collect();
-            assert!(order.lock().unwrap().is_empty());
-            join(calls).await;
-            order.lock().unwrap().clone()
-        })
-    };
-    let orders: BTreeSet<_> = (0..10).map(order).collect();
-    assert_eq!(orders.len(), 10);
-    assert_eq!(order(3), order(3));
-}
-
 /// A function is begun before it does anything, and has done all before it ends.
 #[test]
 fn a_function_has_a_beginning_and_an_end() {
@@ -183,23 +163,6 @@ fn a_local_future_is_dropped_on_the_thread_of_the_world() {
         spawn_blocking(move || drop(executor)).await;
     });
     assert_eq!(*place.lock().unwrap(), Some(thread::current().id()));
-}
-
-#[test]
-fn a_function_that_nobody_can_wake_is_named() {
-    let failure = Builder::new(1).run(async {
-        let (_sender, receiver) = oneshot::channel::<()>();
-        let waits = spawn_blocking(move || {
-            block_on(sleep(SECOND));
-            block_on(receiver)
-        });
-        let _ = waits.await;
-    });
-    let failure = failure.unwrap_err();
-    assert!(failure.is_deadlock(), "{failure}");
-    let report = failure.to_string();
-    says(&report, "spawned at joint-sim/tests/sim/blocking.rs:");
-    says(&report, "waits since 1s");
 }
 
 #[test]

@@ -119,31 +119,26 @@ fn a_host_may_kill_and_restart_itself() {
 }
 
 #[test]
-fn a_panic_of_a_hosts_main_future_fails_the_run() {
-    let failure = Builder::new(1).run(async {
-        Host::new("a").run(|| async {
-            yield_now().await;
-            panic!("of the host");
-        });
-        sleep(SECOND).await;
-    });
-    let failure = failure.unwrap_err();
-    says(
-        &failure,
-        "the main future of host `a` panicked at joint-sim/tests/sim/hosts.rs:",
-    );
-    let payload = failure.into_panic().unwrap();
-    assert_eq!(*payload.downcast::<&str>().unwrap(), "of the host");
-}
-
-#[test]
-fn a_panic_of_a_host_is_returned_by_ended() {
-    sim::run(1, async {
+fn a_panic_of_a_hosts_main_future_fails_the_run_or_is_its_end() {
+    let start = || {
         let host = Host::new("a");
         host.run(|| async {
             yield_now().await;
             panic!("of the host");
         });
+        host
+    };
+    let failure = Builder::new(1).run(async {
+        start();
+        sleep(SECOND).await;
+    });
+    let failure = failure.unwrap_err();
+    let place = "the main future of host `a` panicked at joint-sim/tests/sim/hosts.rs:";
+    says(&failure, place);
+    let payload = failure.into_panic().unwrap();
+    assert_eq!(*payload.downcast::<&str>().unwrap(), "of the host");
+    sim::run(1, async {
+        let host = start();
         let end = HostEnd::Panicked("of the host".to_owned());
         assert_eq!(host.ended().await, end);
         let (ended, again) = (host.ended(), host.ended());

@@ -42,3 +42,13 @@ pub(crate) use crate::{
     common::{OnDrop, each_row, in_process, panic_text},
     each_seed, executor, forever, found, join, on_host, remove_files, run_once, says,
 };
+
+/// Makes a program, as the rows of tables have it.
+pub(crate) type Program = fn() -> Pin<Box<dyn Future<Output = ()>>>;
+
+pub(crate) const MILLI: Duration = Duration::from_millis(1);
+
+/// How an operation has failed.
+pub(crate) fn kind<T>(result: io::Result<T>) -> ErrorKind {
+    result.map(drop).unwrap_err().kind()
+}

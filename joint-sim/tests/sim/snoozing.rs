@@ -14,12 +14,10 @@ use crate::{
     prelude::*,
 };
 
-const MILLISECOND: Duration = Duration::from_millis(1);
-
 /// Takes the lock, and keeps it for a moment.
 async fn use_lock(lock: Lock) {
     let _guard = waiting_for("the lock", lock.lock()).await;
-    sleep(MILLISECOND).await;
+    sleep(MILLI).await;
 }
 
 /// A select by reference keeps the branch that has lost, and the handler of the other one needs the
@@ -36,7 +34,7 @@ async fn select_by_reference(version: Version) {
 
 async fn selecting_request(version: Version, lock: Lock) {
     let mut first = Box::pin(use_lock(lock.clone()));
-    if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
+    if let Either::Right(_) = select(&mut first, pin!(sleep(MILLI))).await {
         let lost = (version == Version::Planted).then_some(first);
         use_lock(lock).await;
         if let Some(lost) = lost {
@@ -121,7 +119,7 @@ async fn send_that_is_kept(version: Version) {
             Version::Planted => Either::Left(Box::pin(first)),
             Version::Repaired => Either::Right(spawn(first)),
         };
-        if let Either::Right(_) = select(&mut first, pin!(sleep(MILLISECOND))).await {
+        if let Either::Right(_) = select(&mut first, pin!(sleep(MILLI))).await {
             send(room, sender).await;
             first.await;
         }
@@ -167,22 +165,10 @@ fn is_found<F: Future<Output = ()>>(program: fn(Version) -> F, what: &str, woken
 }
 
 #[test]
-fn a_branch_that_a_select_by_reference_keeps_snoozes() {
+fn a_future_that_is_kept_and_not_polled_snoozes() {
     is_found(select_by_reference, "the lock", SECOND);
-}
-
-#[test]
-fn a_future_of_a_set_snoozes_while_the_loop_over_it_awaits_something_else() {
-    is_found(futures_unordered, "the lock", MILLISECOND);
-}
-
-#[test]
-fn a_future_of_a_buffered_stream_snoozes_while_the_loop_over_it_awaits_something_else() {
-    is_found(buffered_stream, "the lock", MILLISECOND);
-}
-
-#[test]
-fn a_send_that_is_kept_snoozes() {
+    is_found(futures_unordered, "the lock", MILLI);
+    is_found(buffered_stream, "the lock", MILLI);
     is_found(send_that_is_kept, "room in the channel", SECOND);
 }
 
@@ -213,15 +199,15 @@ fn a_check_that_denies_snoozing_blames_a_loop_that_is_in_its_handler_when_the_ru
         let (stop, stopped) = oneshot::channel::<()>();
         let looping = spawn(async move {
             let mut stopped = pin!(waiting_for("the stop", stopped));
-            while let Either::Right(_) = select(&mut stopped, pin!(sleep(MILLISECOND))).await {
+            while let Either::Right(_) = select(&mut stopped, pin!(sleep(MILLI))).await {
                 sleep(SECOND).await;
                 sleep(SECOND).await;
             }
         });
-        sleep(2 * MILLISECOND).await;
+        sleep(2 * MILLI).await;
         stop.send(()).unwrap();
         // Until the handler is in its second half.
-        sleep(SECOND + MILLISECOND).await;
+        sleep(SECOND + MILLI).await;
         if awaits {
             looping.await;
         }
@@ -249,7 +235,7 @@ fn a_run_that_ends_well_tells_what_snoozed() {
             let (sender, receiver) = oneshot::channel::<()>();
             let task = spawn(async move {
                 let mut receiver = Box::pin(waiting_for("a message", receiver));
-                let _ = select(&mut receiver, pin!(sleep(MILLISECOND))).await;
+                let _ = select(&mut receiver, pin!(sleep(MILLI))).await;
                 sleep(SECOND).await;
                 let _kept = match then {
                     Then::Keeps => Some(receiver),
@@ -261,10 +247,10 @@ fn a_run_that_ends_well_tells_what_snoozed() {
                 };
                 sleep(SECOND).await;
             });
-            sleep(2 * MILLISECOND).await;
+            sleep(2 * MILLI).await;
             sender.send(()).unwrap();
             if then != Then::Nothing {
-                sleep(SECOND + MILLISECOND).await;
+                sleep(SECOND + MILLI).await;
             }
             drop(task);
         });
@@ -274,7 +260,7 @@ fn a_run_that_ends_well_tells_what_snoozed() {
         panic!("one future snoozes");
     };
     assert_eq!(snoozing.what, "a message");
-    assert_eq!(snoozing.woken, 2 * MILLISECOND);
+    assert_eq!(snoozing.woken, 2 * MILLI);
     for then in [Then::Nothing, Then::Polls, Then::Drops] {
         assert!(run(then).is_empty());
     }

@@ -144,54 +144,32 @@ async fn a_value() {
     fills.await;
 }
 
-fn is_right<F: Future<Output = ()>>(seeds: u64, program: fn() -> F) {
-    for scheduler in [Scheduler::Random, Scheduler::RoundRobin] {
-        let run = Builder::new(1).scheduler(scheduler).max_steps(1_000_000);
-        run.run(program()).unwrap();
-    }
-    // Runs with the longest delays are among them.
-    Check::new().seeds(seeds).shrink_runs(0).run(program);
-}
+/// Each with the number of seeds.
+const PROGRAMS: [(&str, (u64, Program)); 9] = [
+    ("until a flag is set", (12, || Box::pin(a_flag()))),
+    ("for one another", (24, || Box::pin(a_row()))),
+    ("for a value", (24, || Box::pin(a_value()))),
+    (
+        "until another host has done something",
+        (24, || Box::pin(another_host())),
+    ),
+    ("until a message has come", (24, || Box::pin(a_message()))),
+    ("until it is time", (12, || Box::pin(a_time()))),
+    ("until a task has ended", (12, || Box::pin(a_task()))),
+    ("asks until it is time", (6, || Box::pin(an_answer()))),
+    ("blocks", (6, || Box::pin(blocking()))),
+];
 
 #[test]
-fn a_program_that_yields_until_a_flag_is_set_is_right() {
-    is_right(12, a_flag);
-}
-
-#[test]
-fn tasks_that_yield_for_one_another_are_right() {
-    is_right(24, a_row);
-    is_right(24, a_value);
-}
-
-#[test]
-fn a_host_that_yields_until_another_has_set_a_flag_is_right() {
-    is_right(24, another_host);
-}
-
-#[test]
-fn a_program_that_yields_until_a_message_has_come_is_right() {
-    is_right(24, a_message);
-}
-
-#[test]
-fn tasks_that_ask_one_another_until_it_is_time_are_right() {
-    is_right(6, an_answer);
-}
-
-#[test]
-fn a_program_that_yields_until_it_is_time_is_right() {
-    is_right(12, a_time);
-}
-
-#[test]
-fn a_program_that_yields_until_a_task_has_ended_is_right() {
-    is_right(12, a_task);
-}
-
-#[test]
-fn a_function_that_yields_and_a_poll_that_yields_and_blocks_are_right() {
-    is_right(6, blocking);
+fn a_program_that_waits_by_yielding_is_right() {
+    each_row(PROGRAMS, |(seeds, program)| {
+        for scheduler in [Scheduler::Random, Scheduler::RoundRobin] {
+            let run = Builder::new(1).scheduler(scheduler).max_steps(1_000_000);
+            run.run(program()).unwrap();
+        }
+        // Runs with the longest delays are among them.
+        Check::new().seeds(seeds).shrink_runs(0).run(program);
+    });
 }
 
 #[test]

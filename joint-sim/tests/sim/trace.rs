@@ -12,7 +12,6 @@ use joint_sim::{
 
 use crate::{faults, prelude::*, services};
 
-const MILLISECOND: Duration = Duration::from_millis(1);
 const HOUR: Duration = Duration::from_secs(3_600);
 
 fn named<F>(name: &'static str, future: F) -> joint::JoinHandle<F::Output>
@@ -28,7 +27,7 @@ async fn hands_over() {
     let reader = named("reader", async move { receiver.await.unwrap() });
     let writer = named("writer", async move {
         yield_now().await;
-        sleep(3 * MILLISECOND).await;
+        sleep(3 * MILLI).await;
         sender.send(7).unwrap();
     });
     let never = named("never", pending::<()>());
@@ -38,20 +37,8 @@ async fn hands_over() {
 }
 
 fn trace_of(future: impl Future<Output = ()>) -> Trace {
-    let outcome = Builder::new(1)
-        .scheduler(Scheduler::RoundRobin)
-        .trace(true)
-        .run(future);
-    outcome.unwrap().trace.unwrap()
-}
-
-#[test]
-fn nothing_is_kept_unless_asked_for_and_the_digest_is_the_same() {
-    let run = |trace| Builder::new(1).trace(trace).run(hands_over()).unwrap();
-    let (without, with) = (run(false), run(true));
-    assert!(without.trace.is_none());
-    assert_eq!(without.digest, with.digest);
-    assert!(with.trace.unwrap().events().len() > 10);
+    let run = Builder::new(1).scheduler(Scheduler::RoundRobin).trace(true);
+    run.run(future).unwrap().trace.unwrap()
 }
 
 #[test]
@@ -60,7 +47,7 @@ fn the_file_for_perfetto_is_json_and_its_arrows_are_paired() {
         hands_over().await;
         let mut set = JoinSet::new();
         for n in 0..20 {
-            set.spawn(sleep(n % 3 * MILLISECOND));
+            set.spawn(sleep(n % 3 * MILLI));
         }
         while set.join_next().await.is_some() {}
     });
@@ -129,8 +116,7 @@ impl Drop for Last {
 
 /// Uses whatever could let an address, a real time or the past of the thread into a decision.
 async fn everything() {
-    let executor = Arc::new(Executor::builder().workers(3).build().unwrap());
-    let other = Executor::builder().workers(2).build().unwrap();
+    let (other, executor) = (executor(2), Arc::new(executor(3)));
     for n in 0..200_usize {
         let (wakes, woken) = shared::channel();
         let last = Last {
@@ -165,14 +151,14 @@ async fn everything() {
     });
     join_async(scope, local).await;
     drop(other);
-    sleep(MILLISECOND).await;
+    sleep(MILLI).await;
 }
 
 /// Runs out of the budget of its first poll, if there is one.
 async fn many_at_once() {
-    let mut ticks = interval(MILLISECOND);
+    let mut ticks = interval(MILLI);
     ticks.tick().await;
-    sleep(1000 * MILLISECOND).await;
+    sleep(1000 * MILLI).await;
     for _ in 0..500 {
         ticks.tick().await;
     }
@@ -187,14 +173,14 @@ fn a_run_does_not_depend_on_what_the_thread_did_before() {
         .unwrap();
     assert_eq!(first.0, first.1);
     // Another run leaves another rest of its last budget.
-    sim::run(1, async { spawn(async { sleep(MILLISECOND).await }).await });
+    sim::run(1, async { spawn(async { sleep(MILLI).await }).await });
     assert_eq!(steps(), first.0);
 }
 
 /// A program whose digest is compared on every machine that runs these tests.
 async fn pinned() -> u64 {
     let mut sum = 0;
-    let executor = Executor::builder().workers(3).build().unwrap();
+    let executor = executor(3);
     let mut set = JoinSet::new();
     for n in 0..30_u64 {
         set.spawn(async move {
@@ -202,18 +188,16 @@ async fn pinned() -> u64 {
             yield_now().await;
             n
         });
-        executor
-            .task()
-            .priority(Priority::High)
-            .spawn_detached(sleep(HOUR));
+        let high = executor.task().priority(Priority::High);
+        high.spawn_detached(sleep(HOUR));
     }
     while let Some(n) = set.join_next().await {
         sum += n.unwrap();
     }
-    let mut ticks = interval(MILLISECOND);
+    let mut ticks = interval(MILLI);
     for _ in 0..3 {
         ticks.tick().await;
-        sum += u64::from(timeout(MILLISECOND, hands_over()).await.is_err());
+        sum += u64::from(timeout(MILLI, hands_over()).await.is_err());
     }
     drop(executor);
     sum
@@ -223,13 +207,9 @@ async fn pinned() -> u64 {
 fn digests_are_the_same_on_every_machine_and_in_every_build() {
     // If a change of the crate moves these on purpose, put the new ones here.
     let digest = |seed| Builder::new(seed).run(pinned()).unwrap().digest;
-    let digests: Vec<_> = (0..3)
-        .map(|seed| format!("{:016x}", digest(seed)))
-        .collect();
-    assert_eq!(
-        digests,
-        ["fe3023437ac7dd01", "6153a21a312653bc", "8c88f7c3fb0141b2"]
-    );
+    let digests = [0, 1, 2].map(|seed| format!("{:016x}", digest(seed)));
+    let expected = ["fe3023437ac7dd01", "6153a21a312653bc", "8c88f7c3fb0141b2"];
+    assert_eq!(digests, expected);
 }
 
 #[test]
@@ -274,9 +254,9 @@ fn report(failure: &sim::Failure) -> Vec<String> {
 #[test]
 fn a_deadlock_names_executors_and_blocked_workers() {
     let failure = Builder::new(1).scheduler(Scheduler::RoundRobin).run(async {
-        let executor = Executor::builder().workers(1).build().unwrap();
+        let executor = executor(1);
         let blocks = async {
-            sleep(MILLISECOND).await;
+            sleep(MILLI).await;
             block_on(spawn(async { 1 }))
         };
         let blocks = executor.task().name("blocks").spawn(blocks);
@@ -303,20 +283,23 @@ fn a_deadlock_names_executors_and_blocked_workers() {
 }
 
 #[test]
-fn a_note_is_in_the_report_and_the_trace_and_not_in_the_digest() {
-    let run = |is_noted: bool| {
-        Builder::new(1).trace(true).run(async move {
+fn neither_a_trace_nor_a_note_is_in_the_digest() {
+    let run = |traces, is_noted: bool| {
+        let run = Builder::new(1).trace(traces).run(async move {
+            hands_over().await;
             spawn(async move {
                 if is_noted {
                     sim::note("elected");
                 }
             })
             .await;
-        })
+        });
+        run.unwrap()
     };
-    let (noted, plain) = (run(true).unwrap(), run(false).unwrap());
-    assert_eq!(noted.digest, plain.digest);
-    says(noted.trace.unwrap(), "step 2, 0ns: task 1 noted: elected\n");
+    let (noted, plain, without) = (run(true, true), run(true, false), run(false, false));
+    assert!(without.trace.is_none());
+    assert_eq!([noted.digest, without.digest], [plain.digest; 2]);
+    says(noted.trace.unwrap(), " noted: elected\n");
     let failure = Builder::new(1).run(async {
         sim::note(String::from("waits"));
         pending::<()>().await;

@@ -1,14 +1,8 @@
 //! A fair lock.
 
-use std::{
-    collections::VecDeque,
-    mem,
-    sync::{Arc, Mutex},
-};
+use joint::oneshot::SendError;
 
-use joint::oneshot::{self, SendError};
-
-use super::Version;
+use super::*;
 
 /// A guard that is dropped is handed to the task that waits longest, as with those of tokio.
 #[derive(Clone)]

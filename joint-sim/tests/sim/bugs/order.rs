@@ -1,17 +1,8 @@
 //! Orders that are taken for granted.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering::SeqCst},
-};
-
-use async_lock::Mutex as AsyncMutex;
 use joint_executor::spawn_now;
 
-use super::{
-    Runtime,
-    Version::{self, Planted, Repaired},
-};
+use super::*;
 
 pub(crate) async fn locks_in_two_orders<R: Runtime>(version: Version) {
     let accounts = Arc::new([AsyncMutex::new(50), AsyncMutex::new(50)]);

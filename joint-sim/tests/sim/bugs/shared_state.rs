@@ -1,16 +1,6 @@
 //! State that is read on one side of an await and written on the other.
 
-use std::sync::{
-    Arc, Mutex,
-    atomic::{AtomicUsize, Ordering::SeqCst},
-};
-
-use async_lock::Mutex as AsyncMutex;
-
-use super::{
-    Runtime,
-    Version::{self, Planted, Repaired},
-};
+use super::*;
 
 pub(crate) async fn lost_update<R: Runtime>(version: Version) {
     let counter = Arc::new((AtomicUsize::new(0), AsyncMutex::new(())));

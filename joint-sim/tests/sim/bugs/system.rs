@@ -1,23 +1,13 @@
 //! What the system mostly does, taken for what it always does. Each bug needs a fault of its own.
 
-use std::{collections::BTreeMap, io, net::SocketAddr, time::Duration};
-
 use futures_lite::{AsyncReadExt, future::zip};
 use joint_executor::{
     io::{TcpListener, TcpStream, UdpSocket},
     spawn, spawn_blocking,
-    time::sleep,
 };
-use joint_sim::{
-    self as sim,
-    fs::{self, File},
-};
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, Ordering::Relaxed},
-};
+use joint_sim::fs::File;
 
-use super::{Runtime, Version};
+use super::*;
 
 const PORT: &str = "127.0.0.1:80";
 const MILLI: Duration = Duration::from_millis(1);
@@ -28,24 +18,14 @@ pub(crate) async fn half_a_message<R: Runtime>(version: Version) {
     let (client, (mut server, _)) = (client.unwrap(), server.unwrap());
     let writes = async move {
         match version {
-            Version::Planted => drop(client.write(b"deposit").await),
-            Version::Repaired => client.write_all(b"deposit").await.unwrap(),
+            Planted => drop(client.write(b"deposit").await),
+            Repaired => client.write_all(b"deposit").await.unwrap(),
         }
     };
     let mut text = String::new();
     let (_, read) = zip(writes, server.read_to_string(&mut text)).await;
     read.unwrap();
     assert_eq!(text, "deposit");
-}
-
-pub(crate) async fn half_a_record<R: Runtime>(version: Version) {
-    let file = File::create("log").await.unwrap();
-    match version {
-        Version::Planted => drop(file.write_at(b"deposit", 0).await),
-        Version::Repaired => file.write_all_at(b"deposit", 0).await.unwrap(),
-    }
-    file.sync_all().await.unwrap();
-    assert_eq!(fs::read("log").await.unwrap(), b"deposit");
 }
 
 pub(crate) async fn half_a_page<R: Runtime>(version: Version) {
@@ -57,7 +37,7 @@ pub(crate) async fn half_a_page<R: Runtime>(version: Version) {
             .read_at(&mut page[count..], count as u64)
             .await
             .unwrap();
-        if version == Version::Planted {
+        if version == Planted {
             break;
         }
     }
@@ -68,8 +48,8 @@ pub(crate) async fn port_bound_again<R: Runtime>(version: Version) {
     let bind = async || TcpListener::bind(PORT).await;
     drop(bind().await.unwrap());
     let again = match version {
-        Version::Planted => bind().await,
-        Version::Repaired => loop {
+        Planted => bind().await,
+        Repaired => loop {
             match bind().await {
                 Err(error) if error.kind() == io::ErrorKind::AddrInUse => sleep(MILLI).await,
                 bound => break bound,
@@ -89,7 +69,7 @@ pub(crate) async fn session_by_address<R: Runtime>(version: Version) {
         let (_, from) = server.recv_from(&mut name).await.unwrap();
         let session = *sessions.entry(from).or_insert(name[0]);
         assert_eq!(session, user, "a user has the session of another one");
-        if version == Version::Repaired {
+        if version == Repaired {
             sessions.remove(&from);
         }
     }
@@ -107,7 +87,7 @@ async fn serve(listener: TcpListener, version: Version) {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => drop(stream.write_all(&[7]).await),
-            Err(_) if version == Version::Planted => break,
+            Err(_) if version == Planted => break,
             Err(_) => sleep(MILLI).await,
         }
     }
@@ -132,30 +112,21 @@ pub(crate) async fn server_that_gives_up<R: Runtime>(version: Version) {
     }
 }
 
-pub(crate) async fn client_that_asks_once<R: Runtime>(version: Version) {
-    let listener = TcpListener::bind(PORT).await.unwrap();
-    let _server = spawn(serve(listener, Version::Repaired));
-    match version {
-        Version::Planted => assert_eq!(ask().await.expect("the server listens"), 7),
-        Version::Repaired => ask_patiently().await,
-    }
-}
-
 /// Needs no fault, but two functions that run at the same time.
 pub(crate) async fn functions_that_count<R: Runtime>(version: Version) {
-    let count = Arc::new(AtomicU32::new(0));
+    let count = Arc::new(AtomicUsize::new(0));
     let add = || {
         let count = count.clone();
         spawn_blocking(move || match version {
-            Version::Planted => {
-                let seen = count.load(Relaxed);
+            Planted => {
+                let seen = count.load(SeqCst);
                 // Names the request in a log.
                 sim::random();
-                count.store(seen + 1, Relaxed);
+                count.store(seen + 1, SeqCst);
             }
-            Version::Repaired => _ = count.fetch_add(1, Relaxed),
+            Repaired => _ = count.fetch_add(1, SeqCst),
         })
     };
     zip(add(), add()).await;
-    assert_eq!(count.load(Relaxed), 2);
+    assert_eq!(count.load(SeqCst), 2);
 }

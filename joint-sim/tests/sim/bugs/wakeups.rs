@@ -1,22 +1,6 @@
 //! Wake-ups that are lost, or that wake too few.
 
-use std::{
-    collections::VecDeque,
-    future::poll_fn,
-    mem,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering::SeqCst},
-    },
-    task::{Poll, Waker},
-};
-
-use async_lock::Mutex as AsyncMutex;
-
-use super::{
-    Runtime,
-    Version::{self, Planted, Repaired},
-};
+use super::*;
 
 /// Tells one task that something has happened.
 #[derive(Default)]

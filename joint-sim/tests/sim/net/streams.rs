@@ -1,16 +1,16 @@
 //! Streams: order, back pressure, and how connections begin and end.
 
+use std::io::ErrorKind::{
+    AddrInUse, ConnectionRefused, ConnectionReset, NetworkUnreachable, NotFound, TimedOut,
+    Unsupported,
+};
+
 use futures_lite::future::{or, poll_once};
 use joint_sim::net::{TcpListener, TcpStream};
 
 use crate::prelude::*;
 
-const MILLI: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
-
-fn kind<T>(result: io::Result<T>) -> ErrorKind {
-    result.map(drop).unwrap_err().kind()
-}
 
 /// Starts a host that accepts connections, and passes each to `serve`.
 fn server<S: Future<Output = ()> + 'static>(
@@ -43,36 +43,30 @@ async fn connect(name: &str) -> TcpStream {
     TcpStream::connect((name, 80)).await.unwrap()
 }
 
-/// A connection between the main future and a host, with both ends.
-async fn pair(name: &str) -> (Host, TcpStream, TcpStream) {
+/// A connection between the main future and the host `a`: the end here, and the one there.
+async fn pair() -> (TcpStream, TcpStream) {
     let slot = Rc::new(RefCell::new(None));
     let there = slot.clone();
-    let host = server(name, move |stream| {
+    server("a", move |stream| {
         *there.borrow_mut() = Some(stream);
         pending()
     });
-    let stream = connect(name).await;
-    let other = loop {
+    let stream = connect("a").await;
+    loop {
         sleep(MILLI).await;
         if let Some(other) = slot.take() {
-            break other;
+            return (stream, other);
         }
-    };
-    (host, stream, other)
+    }
 }
 
 #[test]
 fn one_write_is_read_in_two_parts_for_some_seeds() {
     let first_read = |seed| {
         sim::run(seed, async {
-            let stream = {
-                server("a", async |stream| {
-                    stream.write_all(b"0123456789").await.unwrap();
-                    sleep(SECOND).await;
-                });
-                connect("a").await
-            };
-            stream.read(&mut [0; 16]).await.unwrap()
+            let (stream, there) = pair().await;
+            stream.write_all(b"0123456789").await.unwrap();
+            there.read(&mut [0; 16]).await.unwrap()
         })
     };
     let lengths: Vec<_> = (0..100).map(first_read).collect();
@@ -84,7 +78,7 @@ fn one_write_is_read_in_two_parts_for_some_seeds() {
 #[test]
 fn a_writer_waits_for_its_reader() {
     sim::run(1, async {
-        let (_host, stream, there) = pair("a").await;
+        let (stream, there) = pair().await;
         let mut written = 0;
         while let Some(wrote) = poll_once(stream.write(&[7; 10_000])).await {
             written += wrote.unwrap();
@@ -107,13 +101,13 @@ fn attempts_are_refused_or_time_out() {
         let connect = || TcpStream::connect(("a", 80));
         let host = Host::new("a");
         let start = now();
-        assert_eq!(kind(connect().await), ErrorKind::ConnectionRefused);
+        assert_eq!(kind(connect().await), ConnectionRefused);
         assert!(now() - start < 5 * MILLI);
         host.run(pending::<()>);
-        assert_eq!(kind(connect().await), ErrorKind::ConnectionRefused);
-        assert_eq!(kind(TcpStream::connect("b:80").await), ErrorKind::NotFound);
-        let nowhere = TcpStream::connect("8.8.8.8:80").await;
-        assert_eq!(kind(nowhere), ErrorKind::NetworkUnreachable);
+        assert_eq!(kind(connect().await), ConnectionRefused);
+        assert_eq!(kind(TcpStream::connect("b:80").await), NotFound);
+        let nowhere = TcpStream::connect("8.8.8.8:80");
+        assert_eq!(kind(nowhere.await), NetworkUnreachable);
         let limits = 2 * MINUTE..3 * MINUTE;
         for cut in [
             || net::partition("main", "a"),
@@ -124,7 +118,7 @@ fn attempts_are_refused_or_time_out() {
             cut();
             let start = now();
             let failed = connect().await;
-            assert_eq!(kind(failed), ErrorKind::TimedOut);
+            assert_eq!(kind(failed), TimedOut);
             assert!(limits.contains(&(now() - start)));
             net::heal_all();
         }
@@ -172,10 +166,7 @@ fn a_partition_delays_a_stream_and_then_ends_it() {
         net::partition_one_way("main", "a");
         stream.write_all(b"lost").await.unwrap();
         let start = now();
-        assert_eq!(
-            kind(stream.read_exact(&mut buffer).await),
-            ErrorKind::TimedOut
-        );
+        assert_eq!(kind(stream.read_exact(&mut buffer).await), TimedOut);
         assert!((15 * MINUTE..15 * MINUTE + SECOND).contains(&(now() - start)));
     });
 }
@@ -184,7 +175,7 @@ fn a_partition_delays_a_stream_and_then_ends_it() {
 fn a_pending_write_completes_once_the_link_is_healed() {
     for one_way in [false, true] {
         sim::run(1, async move {
-            let (_host, stream, there) = pair("a").await;
+            let (stream, there) = pair().await;
             stream.write_all(&[1; 64 << 10]).await.unwrap();
             sleep(SECOND).await;
             net::partition_one_way("a", "main");
@@ -207,7 +198,7 @@ fn a_pending_write_completes_once_the_link_is_healed() {
 #[test]
 fn bytes_written_to_a_slow_link_while_it_is_cut_arrive_in_order() {
     sim::run(1, async {
-        let (_host, stream, there) = pair("a").await;
+        let (stream, there) = pair().await;
         let link = |latency| Link::new().latency(Latency::Constant(latency));
         net::set_link("a", "main", link(10 * SECOND));
         net::partition("a", "main");
@@ -227,7 +218,7 @@ fn bytes_written_to_a_slow_link_while_it_is_cut_arrive_in_order() {
 fn a_shorter_clog_does_not_end_a_longer_one() {
     for (first, second) in [(MINUTE, SECOND), (SECOND, MINUTE)] {
         sim::run(1, async move {
-            let (_host, stream, there) = pair("a").await;
+            let (stream, there) = pair().await;
             let start = now();
             net::clog("a", "main", first);
             stream.write_all(b"x").await.unwrap();
@@ -250,7 +241,7 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
 #[test]
 fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
     sim::run(1, async {
-        let (_host, stream, there) = pair("a").await;
+        let (stream, there) = pair().await;
         let link = Link::new().latency(Latency::Constant(MILLI)).loss(0.5);
         net::set_link_one_way("main", "a", link);
         let waits: Vec<_> = (0..12)
@@ -274,7 +265,7 @@ fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
     for seed in 0..5 {
         for (loss, is_cut) in [(0.2, false), (0.0, true), (0.2, true)] {
             sim::run(seed, async move {
-                let (_host, stream, there) = pair("a").await;
+                let (stream, there) = pair().await;
                 net::set_link("a", "main", Link::new().loss(loss));
                 let numbers = || 0..300u32;
                 let write = async {
@@ -314,14 +305,13 @@ fn a_killed_program_closes_its_connections() {
         let writes = spawn(async move { full.write_all(&[0; 200_000]).await });
         sleep(10 * MILLI).await;
         host.kill_program();
-        assert_eq!(kind(writes.await), ErrorKind::ConnectionReset);
+        assert_eq!(kind(writes.await), ConnectionReset);
         assert_eq!(stream.read(&mut [0; 1]).await.unwrap(), 0);
         let mut rest = Vec::new();
         let read = waiting.read_to_end(&mut rest).await;
-        assert_eq!(kind(read), ErrorKind::ConnectionReset);
+        assert_eq!(kind(read), ConnectionReset);
         assert_eq!(rest, b"half of a");
-        let refused = TcpStream::connect("a:80").await;
-        assert_eq!(kind(refused), ErrorKind::ConnectionRefused);
+        assert_eq!(kind(TcpStream::connect("a:80").await), ConnectionRefused);
         host.restart();
         connect("a").await;
     });
@@ -332,6 +322,7 @@ fn a_connection_to_a_machine_without_power_is_half_open() {
     sim::run(1, async {
         let host = server("a", echo);
         let [reads, writes, late] = [connect("a").await, connect("a").await, connect("a").await];
+        let waits = connect("a").await;
         host.cut_power();
         // A peer that only reads never notices.
         let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
@@ -339,36 +330,20 @@ fn a_connection_to_a_machine_without_power_is_half_open() {
         // One that writes gives up after a time.
         writes.write_all(b"x").await.unwrap();
         let start = now();
-        assert_eq!(kind(writes.read(&mut [0; 1]).await), ErrorKind::TimedOut);
+        assert_eq!(kind(writes.read(&mut [0; 1]).await), TimedOut);
         assert!((15 * MINUTE..16 * MINUTE).contains(&(now() - start)));
-        // One that writes after a restart is told that there is no connection.
-        host.restart();
-        sleep(SECOND).await;
-        late.write_all(b"x").await.unwrap();
-        assert_eq!(
-            kind(late.read(&mut [0; 1]).await),
-            ErrorKind::ConnectionReset
-        );
-        let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
-        assert!(read.is_err());
-    });
-}
-
-#[test]
-fn a_write_to_a_host_without_power_is_reset_once_the_host_restarts() {
-    sim::run(1, async {
-        let host = server("a", echo);
-        let stream = connect("a").await;
-        host.cut_power();
-        stream.write_all(b"x").await.unwrap();
+        // One that has written before a restart, or writes after it, is told that there is no
+        // connection.
+        waits.write_all(b"x").await.unwrap();
         sleep(MINUTE).await;
         host.restart();
         let start = now();
-        assert_eq!(
-            kind(stream.read(&mut [0; 1]).await),
-            ErrorKind::ConnectionReset
-        );
+        assert_eq!(kind(waits.read(&mut [0; 1]).await), ConnectionReset);
         assert!(now() - start < SECOND);
+        late.write_all(b"x").await.unwrap();
+        assert_eq!(kind(late.read(&mut [0; 1]).await), ConnectionReset);
+        let read = timeout(600 * MINUTE, reads.read(&mut [0; 1])).await;
+        assert!(read.is_err());
     });
 }
 
@@ -376,16 +351,13 @@ fn a_write_to_a_host_without_power_is_reset_once_the_host_restarts() {
 fn a_dropped_listener_resets_unaccepted_connections() {
     sim::run(1, async {
         let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
-        let again = TcpListener::bind("main:80").await;
-        assert_eq!(kind(again), ErrorKind::AddrInUse);
+        assert_eq!(kind(TcpListener::bind("main:80").await), AddrInUse);
         let stream = TcpStream::connect("localhost:80").await.unwrap();
         drop(listener);
-        let read = stream.read(&mut [0; 1]).await;
-        assert_eq!(kind(read), ErrorKind::ConnectionReset);
+        assert_eq!(kind(stream.read(&mut [0; 1]).await), ConnectionReset);
         let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
         // It listens only on the loopback address.
-        let other = TcpStream::connect("main:80").await;
-        assert_eq!(kind(other), ErrorKind::ConnectionRefused);
+        assert_eq!(kind(TcpStream::connect("main:80").await), ConnectionRefused);
         let (one, two) = zip(TcpStream::connect("localhost:80"), listener.accept()).await;
         let (two, peer) = two.unwrap();
         let one = one.unwrap();
@@ -409,16 +381,14 @@ fn the_backlog_is_bounded() {
         listener.accept().await.unwrap();
         assert!(timeout(10 * SECOND, &mut last).await.unwrap().is_ok());
         let late = TcpStream::connect("127.0.0.1:80").await;
-        assert_eq!(kind(late), ErrorKind::TimedOut);
+        assert_eq!(kind(late), TimedOut);
     });
 }
 
 #[test]
 fn a_poll_does_a_bounded_number_of_operations() {
     sim::run(1, async {
-        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
-        let (one, two) = zip(TcpStream::connect("127.0.0.1:80"), listener.accept()).await;
-        let (one, _two) = (one.unwrap(), two.unwrap());
+        let (one, _two) = super::pair().await;
         let turns = Rc::new(Cell::new(0));
         let counts = turns.clone();
         let other = async move {
@@ -439,15 +409,9 @@ fn a_poll_does_a_bounded_number_of_operations() {
 
 #[test]
 fn a_stream_outside_of_its_simulation_fails() {
-    let stream = sim::run(1, async {
-        let listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
-        let (one, two) = zip(TcpStream::connect("127.0.0.1:80"), listener.accept()).await;
-        two.unwrap();
-        one.unwrap()
-    });
-    assert_eq!(kind(stream.peer_addr()), ErrorKind::Unsupported);
-    let read = joint::block_on(stream.read(&mut [0; 1]));
-    assert_eq!(kind(read), ErrorKind::Unsupported);
+    let stream = sim::run(1, async { super::pair().await.0 });
+    assert_eq!(kind(stream.peer_addr()), Unsupported);
+    assert_eq!(kind(block_on(stream.read(&mut [0; 1]))), Unsupported);
     let elsewhere = sim::run(1, async { stream.read(&mut [0; 1]).await });
-    assert_eq!(kind(elsewhere), ErrorKind::Unsupported);
+    assert_eq!(kind(elsewhere), Unsupported);
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use joint_executor::time::wall;
 
 use super::{
-    leaders::{LEASE, Log, lock, store},
+    leaders::{LEASE, store, with_store},
     *,
 };
 use crate::prelude::Version::{self, Repaired};
@@ -68,8 +68,5 @@ async fn holder() -> io::Result<()> {
 }
 
 pub(super) fn holders_clock(version: Version) -> Service {
-    let log = Log::default();
-    let service = Service::new().host("lock", lock);
-    let service = service.host("store", move || store(log.clone(), version));
-    service.client(holder()).client(holder())
+    with_store(store, version, [holder(), holder()])
 }

@@ -6,34 +6,27 @@ use crate::prelude::Version::{self, Planted, Repaired};
 /// A server that adds a record for each request, and answers how many it has.
 pub(super) fn acknowledged_before_sync(version: Version) -> Service {
     let told = Rc::new(Cell::new(0));
-    let known = told.clone();
-    let server = move || {
-        let told = told.clone();
-        async move {
-            let file = open("log").await?;
-            let mut count = file.len().await?;
-            assert!(
-                count >= told.get(),
-                "{count} of {} records are left",
-                told.get()
-            );
-            serve("0.0.0.0:1", async |[record]: [u8; 1]| {
-                if version == Planted {
-                    file.sync_all().await?;
-                }
-                file.write_all_at(&[record], count).await?;
-                if version == Repaired {
-                    file.sync_all().await?;
-                }
-                count += 1;
-                Ok(count.to_le_bytes().into())
-            })
-            .await
-        }
-    };
+    let server = sharing(&told, move |told| async move {
+        let file = open("log").await?;
+        let mut count = file.len().await?;
+        let known = told.get();
+        assert!(count >= known, "{count} of {known} records are left");
+        serve("0.0.0.0:1", async |[record]: [u8; 1]| {
+            if version == Planted {
+                file.sync_all().await?;
+            }
+            file.write_all_at(&[record], count).await?;
+            if version == Repaired {
+                file.sync_all().await?;
+            }
+            count += 1;
+            Ok(count.to_le_bytes().into())
+        })
+        .await
+    });
     Service::new().may_crash("log", server).client(async move {
         for record in 1..5 {
-            known.set(u64::from_le_bytes(ask("log:1", &[record]).await));
+            told.set(u64::from_le_bytes(ask("log:1", &[record]).await));
         }
     })
 }
@@ -46,10 +39,7 @@ enum Mistake {
 
 /// Writes records to a log, and tells how many it has, until its disk or its host fails.
 async fn log(told: Rc<Cell<u64>>, mistake: Option<Mistake>) -> io::Result<()> {
-    let bytes = match fs::read("log").await {
-        Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-        bytes => bytes?,
-    };
+    let bytes = read("log").await?;
     // The first record is 1. What was lost is 0, or the end.
     let is_next = |(number, record): &(u64, &[u8])| *record == number.to_le_bytes();
     let known = (1..).zip(bytes.chunks(8)).take_while(is_next);
@@ -81,9 +71,9 @@ async fn log(told: Rc<Cell<u64>>, mistake: Option<Mistake>) -> io::Result<()> {
 }
 
 fn log_with(mistake: Option<Mistake>) -> Service {
-    let told = Rc::new(Cell::new(0));
     let service = Service::new().trouble(SECOND / 2).quiet(SECOND / 10);
-    service.may_crash("log", move || log(told.clone(), mistake))
+    let log = sharing(&Rc::default(), move |told| log(told, mistake));
+    service.may_crash("log", log)
 }
 
 pub(super) fn record_without_sync(version: Version) -> Service {
@@ -97,10 +87,7 @@ pub(super) fn trusted_cache(version: Version) -> Service {
 /// A host that writes records of two sectors, each of one byte all over.
 pub(super) fn torn_record(version: Version) -> Service {
     let writer = move || async move {
-        let record = match fs::read("record").await {
-            Err(error) if error.kind() == ErrorKind::NotFound => Vec::new(),
-            bytes => bytes?,
-        };
+        let record = read("record").await?;
         let first = record.first().copied().unwrap_or(0);
         let is_whole = record.iter().all(|byte| *byte == first);
         assert!(is_whole, "half of the record is another one");
@@ -122,60 +109,45 @@ pub(super) fn torn_record(version: Version) -> Service {
 /// A host that replaces a file by a newer one, and tells of it.
 pub(super) fn rename_without_folder(version: Version) -> Service {
     let told = Rc::new(Cell::new(0));
-    let writer = move || {
-        let told = told.clone();
-        async move {
-            let state = match fs::read("state").await {
-                Err(error) if error.kind() == ErrorKind::NotFound => 0,
-                bytes => bytes?[0],
-            };
-            assert!(
-                state >= told.get(),
-                "{} is told, and {state} is there",
-                told.get()
-            );
-            let file = File::create("new").await?;
-            file.write_all_at(&[state + 1], 0).await?;
-            file.sync_all().await?;
-            fs::rename("new", "state").await?;
-            if version == Repaired {
-                fs::sync_dir("").await?;
-            }
-            told.set(state + 1);
-            sleep(SECOND).await;
-            Err::<(), _>(io::Error::other("once more"))
+    let writer = sharing(&told, move |told| async move {
+        let state = read("state").await?.first().copied().unwrap_or(0);
+        let known = told.get();
+        assert!(state >= known, "{known} is told, and {state} is there");
+        let file = File::create("new").await?;
+        file.write_all_at(&[state + 1], 0).await?;
+        file.sync_all().await?;
+        fs::rename("new", "state").await?;
+        if version == Repaired {
+            fs::sync_dir("").await?;
         }
-    };
-    Service::new()
-        .trouble(20 * SECOND)
-        .may_crash("writer", writer)
+        told.set(state + 1);
+        sleep(SECOND).await;
+        Err::<(), _>(io::Error::other("once more"))
+    });
+    let service = Service::new().trouble(20 * SECOND);
+    service.may_crash("writer", writer)
 }
 
 /// A host that does not give up when a sync fails.
 pub(super) fn sync_tried_again(version: Version) -> Service {
     let told = Rc::new(Cell::new(0));
-    let writer = move || {
-        let told = told.clone();
-        async move {
-            let file = open("log").await?;
-            let bytes = fs::read("log").await?;
-            let is_there = bytes.get(..told.get()).map(|told| !told.contains(&0));
-            assert_eq!(is_there, Some(true), "of {} records: {bytes:?}", told.get());
-            for at in told.get()..64 {
-                loop {
-                    file.write_all_at(&[1], at as u64).await?;
-                    if file.sync_all().await.is_ok() {
-                        break;
-                    }
-                    if version == Planted && file.sync_all().await.is_ok() {
-                        break;
-                    }
+    let writer = sharing(&told, move |told| async move {
+        let file = open("log").await?;
+        let bytes = fs::read("log").await?;
+        let is_there = bytes.get(..told.get()).map(|told| !told.contains(&0));
+        assert_eq!(is_there, Some(true), "of {} records: {bytes:?}", told.get());
+        for at in told.get()..64 {
+            loop {
+                file.write_all_at(&[1], at as u64).await?;
+                let is_synced = file.sync_all().await.is_ok();
+                if is_synced || version == Planted && file.sync_all().await.is_ok() {
+                    break;
                 }
-                told.set(at + 1);
             }
-            Ok::<(), io::Error>(())
+            told.set(at + 1);
         }
-    };
+        Ok::<(), io::Error>(())
+    });
     Service::new().trouble(SECOND).may_crash("log", writer)
 }
 

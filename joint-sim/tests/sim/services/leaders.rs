@@ -15,7 +15,7 @@ pub(super) type Log = Shared<Vec<u8>>;
 
 /// Gives the lease to whoever asks if it is free: a number that grows, and the wall clock's time
 /// at which it ends. Otherwise there is no answer.
-pub(super) async fn lock() -> io::Result<()> {
+async fn lock() -> io::Result<()> {
     let socket = UdpSocket::bind("0.0.0.0:1").await?;
     let (mut number, mut until) = (0_u8, now());
     loop {
@@ -54,10 +54,12 @@ pub(super) async fn store(log: Log, version: Version) -> io::Result<()> {
     }
 }
 
-fn with_store<F: Future<Output = io::Result<()>> + 'static>(
-    store: impl FnMut() -> F + 'static,
+pub(super) fn with_store<F: Future<Output = io::Result<()>> + 'static>(
+    store: fn(Log, Version) -> F,
+    version: Version,
     clients: [impl Future<Output = io::Result<()>> + 'static; 2],
 ) -> Service {
+    let store = sharing(&Log::default(), move |log| store(log, version));
     let service = Service::new().host("lock", lock).host("store", store);
     let [one, other] = clients;
     service.client(one).client(other)
@@ -82,8 +84,7 @@ async fn holder() -> io::Result<()> {
 }
 
 pub(super) fn paused_holder(version: Version) -> Service {
-    let log = Log::default();
-    with_store(move || store(log.clone(), version), [holder(), holder()])
+    with_store(store, version, [holder(), holder()])
 }
 
 async fn store_of_streams(log: Log, version: Version) -> io::Result<()> {
@@ -117,9 +118,7 @@ async fn leader() -> io::Result<()> {
 }
 
 pub(super) fn deposed_leader(version: Version) -> Service {
-    let log = Log::default();
-    let store = move || store_of_streams(log.clone(), version);
-    with_store(store, [leader(), leader()])
+    with_store(store_of_streams, version, [leader(), leader()])
 }
 
 /// A host that votes once in each term, and is a candidate in some.
@@ -138,12 +137,9 @@ async fn node(number: u8, leaders: Shared<BTreeMap<u8, u8>>, version: Version) -
         let term = vote.get().0 + 1;
         vote.set((term, number));
         let (mut answers, mut granted) = (1, 1);
-        for other in ["a:1", "b:1", "c:1"]
-            .iter()
-            .zip(0..3)
-            .filter(|(_, other)| *other != number)
-        {
-            if let Some([is_granted, ..]) = ask_once(other.0, &[term, number]).await {
+        let all = ["a:1", "b:1", "c:1"].into_iter().zip(0..3);
+        for (other, _) in all.filter(|(_, other)| *other != number) {
+            if let Some([is_granted, ..]) = ask_once(other, &[term, number]).await {
                 answers += 1;
                 granted += is_granted;
             }
@@ -162,7 +158,7 @@ pub(super) fn split_brain(version: Version) -> Service {
     let names = ["a", "b", "c"].into_iter().zip(0..);
     let service = Service::new().trouble(10 * SECOND).quiet(SECOND);
     names.fold(service, |service, (name, number)| {
-        let leaders = leaders.clone();
-        service.host(name, move || node(number, leaders.clone(), version))
+        let main = sharing(&leaders, move |leaders| node(number, leaders, version));
+        service.host(name, main)
     })
 }

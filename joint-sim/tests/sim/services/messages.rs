@@ -6,28 +6,24 @@ use crate::prelude::Version::{self, Planted, Repaired};
 /// A server that adds, and a client that asks for it three times.
 fn adds(is_new: impl Fn(u8, u8) -> bool + Clone + 'static) -> Service {
     let count = Rc::new(Cell::new(0));
-    let counted = count.clone();
-    let server = move || {
-        let (count, is_new) = (count.clone(), is_new.clone());
-        async move {
-            let mut last = 0;
-            serve("0.0.0.0:1", async |[request]: [u8; 1]| {
-                if is_new(request, last) {
-                    count.set(count.get() + 1);
-                    last = request;
-                }
-                Ok(vec![request])
-            })
-            .await
-        }
-    };
+    let server = sharing(&(count.clone(), is_new), |(count, is_new)| async move {
+        let mut last = 0;
+        serve("0.0.0.0:1", async |[request]: [u8; 1]| {
+            if is_new(request, last) {
+                count.set(count.get() + 1);
+                last = request;
+            }
+            Ok(vec![request])
+        })
+        .await
+    });
     let client = async {
         for request in 1..4 {
             ask("counter:1", &[request]).await;
         }
     };
     let service = Service::new().host("counter", server).client(client);
-    service.invariant(async move { assert_eq!(counted.get(), 3, "three requests add 3") })
+    service.invariant(async move { assert_eq!(count.get(), 3, "three requests add 3") })
 }
 
 pub(super) fn duplicated_delta(version: Version) -> Service {
@@ -43,21 +39,17 @@ pub(super) fn reordered_dedupe(version: Version) -> Service {
 
 /// A register, and a client that writes without waiting for the answers, but for the last one.
 pub(super) fn overtaken_write(version: Version) -> Service {
-    let register = Rc::new(Cell::new(0));
-    let written = register.clone();
-    let server = move || {
-        let register = register.clone();
-        async move {
-            serve("0.0.0.0:1", async |[value]: [u8; 1]| {
-                // The values are versions, too.
-                if version == Planted || register.get() < value {
-                    register.set(value);
-                }
-                Ok(vec![value])
-            })
-            .await
-        }
-    };
+    let written = Rc::new(Cell::new(0));
+    let server = sharing(&written, move |register| async move {
+        serve("0.0.0.0:1", async |[value]: [u8; 1]| {
+            // The values are versions, too.
+            if version == Planted || register.get() < value {
+                register.set(value);
+            }
+            Ok(vec![value])
+        })
+        .await
+    });
     let client = async {
         let socket = UdpSocket::bind("0.0.0.0:0").await?;
         socket.send_to(&[1], "register:1").await?;
@@ -87,8 +79,8 @@ async fn append(log: Shared<Vec<u8>>, version: Version) -> io::Result<()> {
 }
 
 pub(super) fn order_across_reconnect(version: Version) -> Service {
-    let log = Shared::default();
-    let appended = log.clone();
+    let appended = Shared::default();
+    let log = sharing(&appended, move |log| append(log, version));
     let client = async {
         let mut next = 1;
         while next < 4 {
@@ -105,7 +97,7 @@ pub(super) fn order_across_reconnect(version: Version) -> Service {
             let _ = timeout(SECOND, connection).await;
         }
     };
-    let service = Service::new().host("log", move || append(log.clone(), version));
+    let service = Service::new().host("log", log);
     service.client(client).invariant(async move {
         let log = appended.borrow();
         assert!(

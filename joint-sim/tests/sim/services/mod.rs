@@ -75,6 +75,24 @@ async fn open(path: &str) -> io::Result<File> {
     Ok(file)
 }
 
+/// Reads a whole file, which is empty if there is none.
+async fn read(path: &str) -> io::Result<Vec<u8>> {
+    match fs::read(path).await {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes,
+    }
+}
+
+/// Makes the main future of a host, whose starts share this.
+fn sharing<T, M, F>(shared: &T, main: F) -> impl Fn() -> M + use<T, M, F>
+where
+    T: Clone,
+    F: Fn(T) -> M,
+{
+    let shared = shared.clone();
+    move || main(shared.clone())
+}
+
 struct Bug {
     name: &'static str,
     what: &'static str,
@@ -132,27 +150,22 @@ fn each_bug_is_found_and_no_repaired_service_fails() {
 /// What a stranger needs to see the mistake, in the report of the shrunk run.
 #[test]
 fn a_report_shows_what_has_led_to_the_failure() {
-    for (service, tells) in [
-        (
-            crashes::acknowledged_before_sync as fn(Version) -> Service,
-            &[
-                " wrote 1 bytes at ",
-                "the power of `log` is cut: `log` has kept ",
-                " records are left",
-            ][..],
-        ),
-        (
-            messages::order_across_reconnect,
-            &[
-                "log:1 received a reset from client:",
-                "woken by the network",
-            ],
-        ),
-        (
-            clocks::holders_clock,
-            &["fault: the wall clock of `", " ms from the true time"],
-        ),
-    ] {
+    let acknowledged = [
+        " wrote 1 bytes at ",
+        "the power of `log` is cut: `log` has kept ",
+        " records are left",
+    ];
+    let order = [
+        "log:1 received a reset from client:",
+        "woken by the network",
+    ];
+    let clock = ["fault: the wall clock of `", " ms from the true time"];
+    let services: [(fn(Version) -> Service, &[&str]); 3] = [
+        (crashes::acknowledged_before_sync, &acknowledged),
+        (messages::order_across_reconnect, &order),
+        (clocks::holders_clock, &clock),
+    ];
+    for (service, tells) in services {
         let check = Check::new().canary(0).shrink_runs(300).seeds(10_000);
         let found = crate::found(&check, || service(Version::Planted));
         for part in tells {
@@ -183,13 +196,12 @@ fn a_check_says_what_it_has_reached_and_fails_if_that_is_too_little() {
 #[test]
 fn a_wait_for_a_socket_says_whose_peer_is_down_since_when() {
     let failure = Builder::new(1).run(async {
-        let server = Host::new("server");
+        let [server, client] = ["server", "client"].map(Host::new);
         server.run(|| async {
             let listener = TcpListener::bind("0.0.0.0:1").await.unwrap();
             let _stream = listener.accept().await.unwrap();
             pending::<()>().await;
         });
-        let client = Host::new("client");
         client.run(|| async {
             sleep(SECOND).await;
             let stream = TcpStream::connect("server:1").await.unwrap();
