@@ -32,14 +32,13 @@
 //! [`FlowLock`]: joint_flow::lock::FlowLock
 
 mod disk;
+mod history;
 mod message;
 mod program;
 mod real;
 mod record;
 mod simulated;
 
-#[path = "../../../joint-sim/examples/history/mod.rs"]
-mod history;
 #[path = "../../../joint-executor/examples/options/mod.rs"]
 mod options;
 

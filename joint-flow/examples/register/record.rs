@@ -1,11 +1,8 @@
 //! The record of what the clients have called and found, which they share.
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::history::{History, LINEARIZABILITY, Operation};
+use crate::history::{History, Operation};
 
 /// The history of the register. A clone is another handle to the same record.
 #[derive(Clone, Debug, Default)]
@@ -13,17 +10,10 @@ pub(crate) struct Record(Arc<Mutex<State>>);
 
 #[derive(Debug, Default)]
 struct State {
-    history: History<Name>,
+    history: History,
     /// The number of calls and returns so far. It is the time of the history.
     now: usize,
 }
-
-/// The number of a client.
-#[derive(Clone, Copy, Debug)]
-struct Name(u64);
-
-/// There is one register.
-const KEY: u64 = 0;
 
 impl Record {
     /// Notes that a client calls an operation, and returns the number of the call.
@@ -31,7 +21,7 @@ impl Record {
         let mut state = self.lock();
         state.now += 1;
         let now = state.now;
-        state.history.call(now, Name(client), KEY, operation)
+        state.history.call(now, client, operation)
     }
 
     /// Notes that an operation has returned what it has found, if it tells.
@@ -43,23 +33,16 @@ impl Record {
         state.now += 1;
         let now = state.now;
         if let Err(text) = state.history.returned(now, call, found) {
-            panic!("{LINEARIZABILITY}: {text}");
+            panic!("linearizability: {text}");
         }
     }
 
     /// Returns how many operations were called, and how many of them have returned.
     pub(crate) fn counts(&self) -> (usize, usize) {
-        let state = self.lock();
-        (state.history.calls().len(), state.history.len())
+        self.lock().history.counts()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "c{}", self.0)
     }
 }
