@@ -71,21 +71,6 @@ impl Faults {
     /// sockets 1%.
     ///
     /// [`fault`]: super::fault
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Check, Faults};
-    /// use joint_executor::time::{now, sleep};
-    /// use std::time::Duration;
-    ///
-    /// // The program asserts an exact time, so nothing may be late.
-    /// let faults = Faults::all().late_timers(0.0).late_wakeups(0.0);
-    /// Check::new().faults(faults).run(|| async {
-    ///     let start = now();
-    ///     sleep(Duration::from_secs(1)).await;
-    ///     assert_eq!(now() - start, Duration::from_secs(1));
-    /// });
-    /// ```
     pub const fn all() -> Self {
         let mut all = Self::none().longest_delay(Duration::from_nanos(1 << 37));
         let mut kind = 0;
@@ -186,24 +171,6 @@ impl Faults {
     /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
     /// [`cancel_tasks`](Faults::cancel_tasks) names is cancelled. This is decided each time that
     /// the one is pending, or the other is about to be polled.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Builder, Faults};
-    /// use joint_executor::time::sleep;
-    /// use std::{sync::Mutex, time::Duration};
-    ///
-    /// let queue = Mutex::new(vec!["job"]);
-    /// let run = Builder::new(1).faults(Faults::none().cancellations(1.0)).run(async {
-    ///     sim::may_cancel(async {
-    ///         let job = queue.lock().unwrap().pop();
-    ///         sleep(Duration::from_secs(1)).await;
-    ///         println!("{job:?} is done");
-    ///     }).await
-    /// });
-    /// assert_eq!(run.unwrap().output, None);
-    /// assert!(queue.lock().unwrap().is_empty(), "the job is lost");
-    /// ```
     pub const fn cancellations(self, probability: f64) -> Self {
         self.with(Fault::Cancelled, probability)
     }
@@ -232,25 +199,6 @@ impl Faults {
     }
 
     /// A poll of a future in [`may_panic`](super::may_panic) panics.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::JoinSet;
-    /// use joint_sim::{self as sim, Builder, Faults};
-    ///
-    /// let outcome = Builder::new(1).faults(Faults::none().panics(0.5)).run(async {
-    ///     let mut set = JoinSet::new();
-    ///     for n in 0..10 {
-    ///         set.spawn(sim::may_panic(async move { n }));
-    ///     }
-    ///     let mut panics = 0;
-    ///     while let Some(ended) = set.join_next().await {
-    ///         panics += u32::from(ended.is_err());
-    ///     }
-    ///     panics
-    /// });
-    /// assert!((1..10).contains(&outcome.unwrap().output));
-    /// ```
     pub const fn panics(self, probability: f64) -> Self {
         self.with(Fault::Panicked, probability)
     }

@@ -78,20 +78,6 @@ impl Host {
     ///
     /// # Panics
     /// If there is a host with this name, or outside of a simulation.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Host};
-    ///
-    /// sim::run(1, async {
-    ///     let hosts = ["a", "b", "c"].map(Host::new);
-    ///     assert_eq!(hosts[0].name(), "a");
-    ///     assert_eq!(hosts[2].ip().to_string(), "10.0.0.4");
-    ///     assert!(!hosts[0].is_running());
-    ///     assert_eq!(Host::find("b").unwrap().ip(), hosts[1].ip());
-    ///     assert!(Host::find("d").is_none());
-    /// });
-    /// ```
     pub fn new(name: impl Into<String>) -> Self {
         let name = Arc::<str>::from(name.into());
         with_world(|world| {

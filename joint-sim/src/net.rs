@@ -3,28 +3,8 @@
 //! The sockets are those of [`joint_executor::io`], which are simulated here: a program runs in a
 //! simulation as it is.
 //!
-//! ```
-//! use futures_lite::AsyncReadExt;
-//! use joint_executor::io::{TcpListener, TcpStream};
-//! use joint_sim::{Check, Faults, Host};
-//!
-//! // Neither side tries again.
-//! let check = Check::new().faults(Faults::all().socket_errors(0.0));
-//! check.run(|| async {
-//!     let listener = TcpListener::bind("0.0.0.0:80").await.unwrap();
-//!     Host::new("client").run(|| async {
-//!         let stream = TcpStream::connect("main:80").await.unwrap();
-//!         stream.write_all(b"hello").await.unwrap();
-//!     });
-//!     let (mut stream, _) = listener.accept().await.unwrap();
-//!     let mut text = String::new();
-//!     stream.read_to_string(&mut text).await.unwrap();
-//!     assert_eq!(text, "hello");
-//! });
-//! ```
-//!
-//! Here the listener exists before the client starts. A connection to a host that does not listen
-//! yet is refused, as on a real network. Hosts that are started together therefore try again.
+//! A connection to a host that does not listen yet is refused, as on a real network. Hosts that are
+//! started together therefore try again.
 //!
 //! # Addresses
 //! Each [`Host`](super::Host) has an IPv4 address, and names are looked up without delay

@@ -129,21 +129,6 @@ impl What {
 /// went on.
 ///
 /// `Display` says what it was.
-///
-/// # Example
-/// ```
-/// use joint_sim::Builder;
-/// use joint_executor::time::sleep;
-/// use std::time::Duration;
-///
-/// let second = Duration::from_secs(1);
-/// let outcome = Builder::new(1).trace(true).run(async move { sleep(second).await })?;
-/// let trace = outcome.trace.unwrap();
-/// let fired = trace.events().iter().find(|event| event.at() == second).unwrap();
-/// assert_eq!(fired.to_string(), "step 1, 1s: time passed");
-/// assert_eq!((fired.step(), fired.task()), (1, None));
-/// # Ok::<(), joint_sim::Failure>(())
-/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Event {
     /// The time, in nanoseconds since the start.

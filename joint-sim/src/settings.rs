@@ -5,17 +5,6 @@ use std::time::Duration;
 use super::{faults::Faults, scheduler::Scheduler};
 
 /// The settings of a simulation.
-///
-/// # Example
-/// ```
-/// use joint_sim::{Builder, Scheduler};
-///
-/// let outcome = Builder::new(3)
-///     .scheduler(Scheduler::RoundRobin)
-///     .run(async { joint_executor::spawn(async { 6 * 7 }).await })?;
-/// assert_eq!(outcome.output, 42);
-/// # Ok::<(), joint_sim::Failure>(())
-/// ```
 #[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `run` is called"]
 pub struct Builder {

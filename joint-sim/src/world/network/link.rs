@@ -13,27 +13,6 @@ use crate::{
 };
 
 /// How long messages take, drawn for each message.
-///
-/// # Example
-/// ```
-/// use std::time::Duration;
-///
-/// use joint_sim::{self as sim, Host, net::{self, Latency, Link, UdpSocket}};
-/// use joint_executor::time::now;
-///
-/// sim::run(1, async {
-///     let second = Duration::from_secs(1);
-///     net::set_default_link(Link::new().latency(Latency::Constant(second)));
-///     Host::new("a").run(|| async {
-///         let socket = UdpSocket::bind("a:80").await.unwrap();
-///         socket.send_to(b"hello", "main:80").await.unwrap();
-///     });
-///     let socket = UdpSocket::bind("main:80").await.unwrap();
-///     let start = now();
-///     socket.recv(&mut [0; 8]).await.unwrap();
-///     assert_eq!(now() - start, second);
-/// });
-/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {
     /// All messages take the same time.
