@@ -38,9 +38,7 @@ pub(super) fn token_of_another_clock(version: Version) -> Service {
         })
         .await
     };
-    let service = Service::new()
-        .host("issuer", issuer)
-        .host("checker", checker);
+    let service = service().host("issuer", issuer).host("checker", checker);
     service.client(async {
         let asked = now();
         let token = ask("issuer:1", &[0]).await;

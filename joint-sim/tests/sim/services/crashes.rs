@@ -24,7 +24,7 @@ pub(super) fn acknowledged_before_sync(version: Version) -> Service {
         })
         .await
     });
-    Service::new().may_crash("log", server).client(async move {
+    service().may_crash("log", server).client(async move {
         for record in 1..5 {
             told.set(u64::from_le_bytes(ask("log:1", &[record]).await));
         }
@@ -71,7 +71,7 @@ async fn log(told: Rc<Cell<u64>>, mistake: Option<Mistake>) -> io::Result<()> {
 }
 
 fn log_with(mistake: Option<Mistake>) -> Service {
-    let service = Service::new().trouble(SECOND / 2).quiet(SECOND / 10);
+    let service = service().trouble(SECOND / 2).quiet(SECOND / 10);
     let log = sharing(&Rc::default(), move |told| log(told, mistake));
     service.may_crash("log", log)
 }
@@ -103,7 +103,7 @@ pub(super) fn torn_record(version: Version) -> Service {
         }
         Ok::<(), io::Error>(())
     };
-    Service::new().trouble(SECOND).may_crash("writer", writer)
+    service().trouble(SECOND).may_crash("writer", writer)
 }
 
 /// A host that replaces a file by a newer one, and tells of it.
@@ -124,7 +124,7 @@ pub(super) fn rename_without_folder(version: Version) -> Service {
         sleep(SECOND).await;
         Err::<(), _>(io::Error::other("once more"))
     });
-    let service = Service::new().trouble(20 * SECOND);
+    let service = service().trouble(20 * SECOND);
     service.may_crash("writer", writer)
 }
 
@@ -148,7 +148,7 @@ pub(super) fn sync_tried_again(version: Version) -> Service {
         }
         Ok::<(), io::Error>(())
     });
-    Service::new().trouble(SECOND).may_crash("log", writer)
+    service().trouble(SECOND).may_crash("log", writer)
 }
 
 /// A server that adds 1 for each request, once.
@@ -173,7 +173,7 @@ pub(super) fn exactly_once(version: Version) -> Service {
         })
         .await
     };
-    Service::new().may_crash("counter", server).client(async {
+    service().may_crash("counter", server).client(async {
         for request in 1..6 {
             ask("counter:1", &[request]).await;
         }

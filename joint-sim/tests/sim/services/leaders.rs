@@ -16,20 +16,18 @@ pub(super) type Log = Shared<Vec<u8>>;
 /// Gives the lease to whoever asks if it is free: a number that grows, and the wall clock's time
 /// at which it ends. Otherwise there is no answer.
 async fn lock() -> io::Result<()> {
-    let socket = UdpSocket::bind("0.0.0.0:1").await?;
     let (mut number, mut until) = (0_u8, now());
-    loop {
-        let (_, asker) = socket.recv_from(&mut [0]).await?;
-        if now() >= until {
-            number += 1;
-            until = now() + LEASE;
-            let end = (wall() + LEASE).duration_since(SystemTime::UNIX_EPOCH);
-            let end = (end.unwrap().as_millis() as u64).to_le_bytes();
-            socket
-                .send_to(&[&[number], &end[..7]].concat(), asker)
-                .await?;
+    serve("0.0.0.0:1", async |_: [u8; 1]| {
+        if now() < until {
+            return Ok(Vec::new());
         }
-    }
+        number += 1;
+        until = now() + LEASE;
+        let end = (wall() + LEASE).duration_since(SystemTime::UNIX_EPOCH);
+        let end = (end.unwrap().as_millis() as u64).to_le_bytes();
+        Ok([&[number], &end[..7]].concat())
+    })
+    .await
 }
 
 /// Writes under the lease with this number. Planted: whatever the newest one is.
@@ -60,7 +58,7 @@ pub(super) fn with_store<F: Future<Output = io::Result<()>> + 'static>(
     clients: [impl Future<Output = io::Result<()>> + 'static; 2],
 ) -> Service {
     let store = sharing(&Log::default(), move |log| store(log, version));
-    let service = Service::new().host("lock", lock).host("store", store);
+    let service = service().host("lock", lock).host("store", store);
     let [one, other] = clients;
     service.client(one).client(other)
 }
@@ -156,7 +154,7 @@ async fn node(number: u8, leaders: Shared<BTreeMap<u8, u8>>, version: Version) -
 pub(super) fn split_brain(version: Version) -> Service {
     let leaders = Shared::default();
     let names = ["a", "b", "c"].into_iter().zip(0..);
-    let service = Service::new().trouble(10 * SECOND).quiet(SECOND);
+    let service = service().trouble(10 * SECOND).quiet(SECOND);
     names.fold(service, |service, (name, number)| {
         let main = sharing(&leaders, move |leaders| node(number, leaders, version));
         service.host(name, main)

@@ -7,6 +7,8 @@ mod leaders;
 mod messages;
 mod replicas;
 
+use std::net::SocketAddr;
+
 use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 use joint_sim::{
     Reached, Service,
@@ -18,17 +20,51 @@ use crate::prelude::*;
 /// What the hosts, the clients and the invariant share.
 type Shared<T> = Rc<RefCell<T>>;
 
-/// Answers each datagram that comes to an address.
+thread_local! {
+    /// The number of the last request of this run.
+    static LAST: Cell<u32> = const { Cell::new(0) };
+}
+
+/// Begins a run, with the first number.
+fn service() -> Service {
+    LAST.set(0);
+    Service::new()
+}
+
+/// Who has asked, and the number of the request, which the answer repeats: a port may have belonged
+/// to another socket, whose answers are late.
+struct Asked {
+    from: SocketAddr,
+    number: [u8; 4],
+}
+
+impl Asked {
+    async fn receive<const LENGTH: usize>(socket: &UdpSocket) -> io::Result<(Self, [u8; LENGTH])> {
+        let (mut datagram, mut number, mut request) = ([0; 16], [0; 4], [0; LENGTH]);
+        let (_, from) = socket.recv_from(&mut datagram).await?;
+        number.copy_from_slice(&datagram[..4]);
+        request.copy_from_slice(&datagram[4..4 + LENGTH]);
+        Ok((Self { from, number }, request))
+    }
+
+    async fn answer(&self, socket: &UdpSocket, answer: &[u8]) -> io::Result<()> {
+        let datagram = [&self.number, answer].concat();
+        socket.send_to(&datagram, self.from).await.map(drop)
+    }
+}
+
+/// Answers each datagram that comes to an address, unless the answer is empty.
 async fn serve<const LENGTH: usize>(
     address: &str,
     mut answer: impl AsyncFnMut([u8; LENGTH]) -> io::Result<Vec<u8>>,
 ) -> io::Result<()> {
     let socket = UdpSocket::bind(address).await?;
-    let mut request = [0; LENGTH];
     loop {
-        let (_, from) = socket.recv_from(&mut request).await?;
+        let (asked, request) = Asked::receive(&socket).await?;
         let answer = answer(request).await?;
-        socket.send_to(&answer, from).await?;
+        if !answer.is_empty() {
+            asked.answer(&socket, &answer).await?;
+        }
     }
 }
 
@@ -48,12 +84,21 @@ async fn serve_streams<F: Future<Output = ()> + 'static>(
 
 /// Asks once, and waits for a second.
 async fn ask_once(whom: &str, request: &[u8]) -> Option<[u8; 8]> {
-    // An answer that is late finds no socket.
     let socket = UdpSocket::bind("0.0.0.0:0").await.ok()?;
-    socket.send_to(request, whom).await.ok()?;
-    let mut answer = [0; 8];
-    let received = timeout(SECOND, socket.recv(&mut answer)).await.ok()?;
-    received.ok().map(|_| answer)
+    LAST.set(LAST.get() + 1);
+    let number = LAST.get().to_le_bytes();
+    socket
+        .send_to(&[&number, request].concat(), whom)
+        .await
+        .ok()?;
+    let answer = async {
+        let mut answer = [0; 12];
+        while answer[..4] != number {
+            socket.recv(&mut answer).await.ok()?;
+        }
+        answer[4..].try_into().ok()
+    };
+    timeout(SECOND, answer).await.ok()?
 }
 
 /// Asks until there is an answer.

@@ -38,7 +38,7 @@ async fn ask_some(request: Written, need: usize) -> Written {
 pub(super) fn quorums_apart(version: Version) -> Service {
     let writes = if version == Planted { 1 } else { 2 };
     let names = ["a", "b", "c"].into_iter();
-    let service = names.fold(Service::new(), |service, name| {
+    let service = names.fold(service(), |service, name| {
         service.host(name, || register(|one, other| one > other))
     });
     service.client(async move {
@@ -63,7 +63,7 @@ pub(super) fn tie(version: Version) -> Service {
         ask("a:1", &[1, value]).await;
         ask("b:1", &[1, value]).await;
     };
-    let service = Service::new().host("a", register).host("b", register);
+    let service = service().host("a", register).host("b", register);
     service.client(write(1)).client(write(2)).invariant(async {
         let [a, b] = [ask("a:1", &[0; 2]).await, ask("b:1", &[0; 2]).await];
         assert_eq!(a[1], b[1], "the replicas have different values");
@@ -92,7 +92,7 @@ pub(super) fn last_writer_by_clock(version: Version) -> Service {
     let (first, second) = (async move { _ = write(1).await }, async move {
         _ = write(2).await
     });
-    let service = Service::new().host("a", || register(|one, other| one > other));
+    let service = service().host("a", || register(|one, other| one > other));
     service.client(first).client(second).invariant(async {
         assert_eq!(ask("a:1", &[0; 2]).await[1], 2, "the second write is lost");
     })
