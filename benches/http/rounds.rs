@@ -16,7 +16,7 @@ use joint_benches::{
 
 use crate::{load::Load, servers::WORKERS};
 
-const SERVERS: [&str; 3] = ["joint", "tokio", "joint by futures-io"];
+const SERVERS: [&str; 2] = ["joint", "tokio"];
 const CONNECTIONS: [usize; 3] = [64, 512, 4096];
 const ROUNDS: Rounds = Rounds {
     warm_up: 0,
@@ -66,7 +66,8 @@ impl Server {
         seen.latencies.sort_unstable();
         let at = |share: f64| {
             let place = (count * share) as usize;
-            f64::from(seen.latencies.get(place).copied().unwrap_or_default()) / 1e3
+            let latency = seen.latencies.get(place).copied();
+            latency.unwrap_or_default().as_secs_f64() * 1e6
         };
         Ok(Figures {
             requests_a_second: count / seen.took.as_secs_f64(),

@@ -6,12 +6,14 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::{Request, Response, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::TokioIo;
-use joint_hyper::{FuturesIo, JointIo};
+use joint_hyper::JointIo;
 
 pub(crate) const WORKERS: usize = 2;
+/// Of each answer.
+pub(crate) const BODY: &str = "Hello, World!";
 
 async fn hello(_: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
-    Ok(Response::new(Full::from("Hello, World!")))
+    Ok(Response::new(Full::from(BODY)))
 }
 
 /// Serves until the standard input ends.
@@ -22,8 +24,7 @@ pub(crate) fn serve(name: &str) {
         std::process::exit(0);
     });
     match name {
-        "joint" => joint(false),
-        "joint by futures-io" => joint(true),
+        "joint" => joint(),
         "tokio" => tokio(),
         _ => panic!("there is no server {name}"),
     }
@@ -35,7 +36,7 @@ fn listens(address: std::net::SocketAddr) {
     println!("{}", address.port());
 }
 
-fn joint(by_futures_io: bool) -> io::Result<()> {
+fn joint() -> io::Result<()> {
     use joint_executor::{Executor, block_on, io::TcpListener, spawn_detached};
 
     let executor = Executor::builder().workers(WORKERS).build()?;
@@ -45,18 +46,14 @@ fn joint(by_futures_io: bool) -> io::Result<()> {
         loop {
             let (stream, _) = listener.accept().await?;
             stream.set_nodelay(true)?;
-            let http = http1::Builder::new();
-            // A client that goes away is an error.
-            match by_futures_io {
-                false => spawn_detached(async move {
-                    let connection = http.serve_connection(JointIo(stream), service_fn(hello));
-                    drop(connection.await);
-                }),
-                true => spawn_detached(async move {
-                    let io = FuturesIo::new(stream);
-                    drop(http.serve_connection(io, service_fn(hello)).await);
-                }),
-            }
+            spawn_detached(async move {
+                let http = http1::Builder::new();
+                // A client that goes away is an error.
+                drop(
+                    http.serve_connection(JointIo(stream), service_fn(hello))
+                        .await,
+                );
+            });
         }
     }))
 }
