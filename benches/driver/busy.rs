@@ -1,21 +1,9 @@
 //! Rows of a descriptor beside a task that never has to wait: how long a client waits for its
 //! answer.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
-    time::Duration,
-};
+use std::time::Duration;
 
-use joint_benches::{
-    driven::Driven,
-    echo::{ask_from_outside, server},
-    options::Options,
-    table::Row,
-    work::keep_busy,
-};
+use joint_benches::{driven::Driven, echo::ask_beside, options::Options, table::Row};
 
 /// How long the busy task runs until it yields.
 const POLL: Duration = Duration::from_micros(45);
@@ -37,15 +25,7 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
 /// that yields every 45 microseconds.
 fn wait<R: Driven, const HUNDREDTHS: usize>(runtime: &'static R) -> Duration {
     runtime.run(async move {
-        let is_over = Arc::new(AtomicBool::new(false));
-        let busy = runtime.spawn(keep_busy::<R>(is_over.clone(), POLL));
-        let (server, address) = server::<R>().await;
-        let server = runtime.spawn(server);
-        let mut times = ask_from_outside(address, messages(), PAUSE).await;
-        R::join(server).await;
-        is_over.store(true, Relaxed);
-        R::join(busy).await;
-        times.sort();
+        let times = ask_beside(runtime, (1, POLL), messages(), PAUSE).await;
         times[times.len() * HUNDREDTHS / 100]
     })
 }

@@ -1,6 +1,6 @@
 //! Rows of timers: turns of one task while others are pending, and timers that never fire.
 
-use std::{future::poll_fn, hint::black_box, pin::pin, task::Poll, time::Duration};
+use std::{future::poll_fn, pin::pin, time::Duration};
 
 use joint_benches::{
     driven::Driven,
@@ -8,7 +8,7 @@ use joint_benches::{
     runtime::Runtime,
     signal::{Countdown, CountsDrop},
     table::Row,
-    work::{on_all, timed},
+    work::{BATCH, arm_and_drop, on_all, timed},
 };
 
 /// Ten thousand; fewer if each row runs once.
@@ -19,8 +19,6 @@ fn turns() -> usize {
 const ARMED: usize = 32 * 1_024;
 /// How many timers are pending in the rows with many.
 const MANY: usize = 4_096;
-/// How many timers are armed in one poll. tokio would refuse many more.
-const BATCH: usize = 64;
 
 const NEAR: Duration = Duration::from_millis(20);
 pub(crate) const FAR: Duration = Duration::from_secs(3_600);
@@ -141,28 +139,14 @@ fn yields<R: Driven>(runtime: &'static R) -> Duration {
     })
 }
 
-/// Arms and drops timers, one at a time.
-async fn arm_and_drop<R: Driven>(duration: Duration) {
-    for _ in 0..ARMED / BATCH {
-        poll_fn(|cx| {
-            for _ in 0..BATCH {
-                let sleep = pin!(R::sleep(duration));
-                // Pending, unless the system has kept the thread off its processor for that long.
-                let _ = black_box(sleep.poll(cx));
-            }
-            Poll::Ready(())
-        })
-        .await;
-        R::yield_now().await;
-    }
-}
-
 fn arm_near<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
-    beside(runtime, TIMERS - 1, || timed(arm_and_drop::<R>(NEAR)))
+    beside(runtime, TIMERS - 1, || {
+        timed(arm_and_drop::<R>(NEAR, ARMED / BATCH))
+    })
 }
 
 fn arm_far<R: Driven>(runtime: &'static R) -> Duration {
-    runtime.run(timed(arm_and_drop::<R>(FAR)))
+    runtime.run(timed(arm_and_drop::<R>(FAR, ARMED / BATCH)))
 }
 
 fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
@@ -175,5 +159,5 @@ fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
 }
 
 fn arm_on_both<R: Driven>(runtime: &'static R) -> Duration {
-    on_all(runtime, 2, |_| arm_and_drop::<R>(NEAR))
+    on_all(runtime, 2, |_| arm_and_drop::<R>(NEAR, ARMED / BATCH))
 }

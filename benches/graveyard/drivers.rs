@@ -1,19 +1,14 @@
 //! Graves of timers and descriptors that nobody attends to.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering::Relaxed},
-    },
     thread,
     time::{Duration, Instant},
 };
 
 use joint_benches::{
     driven::Driven,
-    echo::{ask_from_outside, server},
+    echo::{ask_beside, ask_from_outside, server},
     options::Options,
-    work::keep_busy,
 };
 
 use super::{
@@ -95,19 +90,8 @@ impl OfDrivers for Computing {
 
     fn run<R: Driven>(self, runtime: &'static R) -> Vec<f64> {
         runtime.run(async move {
-            let is_over = Arc::new(AtomicBool::new(false));
-            let (server, address) = server::<R>().await;
-            let server = runtime.spawn(server);
-            let tasks: Vec<_> = (0..self.1)
-                .map(|_| runtime.spawn(keep_busy::<R>(is_over.clone(), Self::POLL)))
-                .collect();
-            let mut times = ask_from_outside(address, Self::questions(), Self::PAUSE).await;
-            is_over.store(true, Relaxed);
-            for task in tasks {
-                R::join(task).await;
-            }
-            R::join(server).await;
-            times.sort();
+            let busy = (self.1, Self::POLL);
+            let times = ask_beside(runtime, busy, Self::questions(), Self::PAUSE).await;
             let last = times.len() - 1;
             [times[last / 2], times[last]].map(nanoseconds).into()
         })

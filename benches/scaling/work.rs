@@ -1,20 +1,18 @@
 //! The rows that only this bench has: work that is divided, and the same work on each worker at
 //! once.
 
-use std::{future::poll_fn, hint::black_box, pin::pin, task::Poll, time::Duration};
+use std::{hint::black_box, time::Duration};
 
 use joint_benches::{
     driven::Driven,
     options::Options,
     runtime::Runtime,
     table::{NamedRun, Row, Run},
-    work::{microsecond, on_all, timed},
+    work::{BATCH, arm_and_drop, microsecond, on_all, timed},
 };
 
 use super::rows::{FAN, fan_out};
 
-/// How many timers are armed in one poll.
-const BATCH: usize = 64;
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// One task that spawns others, with work for all workers.
@@ -73,19 +71,6 @@ async fn ping_pong<R: Runtime>(runtime: &'static R) {
     }
 }
 
-async fn arm_and_drop<R: Driven>(_: &'static R) {
-    for _ in 0..turns() {
-        poll_fn(|cx| {
-            for _ in 0..BATCH {
-                let _ = black_box(pin!(R::sleep(HOUR)).poll(cx));
-            }
-            Poll::Ready(())
-        })
-        .await;
-        R::yield_now().await;
-    }
-}
-
 /// The same work on each worker at once. The best is a time that does not change.
 pub(crate) fn on_each<R: Runtime>(runtime: &'static R, workers: usize) -> [NamedRun; 4] {
     let all = All { runtime, workers };
@@ -107,7 +92,7 @@ pub(crate) fn timers_on_each<R: Driven>(runtime: &'static R, workers: usize) -> 
     [all.row(
         "arm and drop, 1 h, on each",
         BATCH * turns(),
-        arm_and_drop::<R>,
+        |_: &'static R| arm_and_drop::<R>(HOUR, turns()),
     )]
 }
 

@@ -3,13 +3,20 @@
 
 use std::{
     net::{SocketAddr, UdpSocket},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
     thread,
     time::{Duration, Instant},
 };
 
 use joint::oneshot;
 
-use crate::driven::{Driven, Reads, Writes};
+use crate::{
+    driven::{Driven, Reads, Writes},
+    work::keep_busy,
+};
 
 /// Sends back everything that it reads from a connection, until the end.
 ///
@@ -96,4 +103,32 @@ pub async fn ask_from_outside(
     let (sender, times) = oneshot::channel();
     thread::spawn(move || sender.send(ask(server, questions, pause)));
     times.await.expect("the client has been answered")
+}
+
+/// Asks from a thread of its own while a number of tasks compute, and yield after each `poll`.
+/// Returns how long the answers took, the shortest first.
+///
+/// # Panics
+///
+/// If a socket fails.
+pub async fn ask_beside<R: Driven>(
+    runtime: &'static R,
+    (tasks, poll): (usize, Duration),
+    questions: usize,
+    pause: Duration,
+) -> Vec<Duration> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let (server, address) = server::<R>().await;
+    let server = runtime.spawn(server);
+    let tasks: Vec<_> = (0..tasks)
+        .map(|_| runtime.spawn(keep_busy::<R>(is_over.clone(), poll)))
+        .collect();
+    let mut times = ask_from_outside(address, questions, pause).await;
+    is_over.store(true, Relaxed);
+    for task in tasks {
+        R::join(task).await;
+    }
+    R::join(server).await;
+    times.sort();
+    times
 }

@@ -1,7 +1,9 @@
 //! Work that shares nothing.
 
 use std::{
+    future::poll_fn,
     hint::{black_box, spin_loop},
+    pin::pin,
     sync::{
         Arc,
         atomic::{
@@ -9,11 +11,12 @@ use std::{
             Ordering::{AcqRel, Acquire, Relaxed, Release},
         },
     },
+    task::Poll,
     thread,
     time::{Duration, Instant},
 };
 
-use crate::runtime::Runtime;
+use crate::{driven::Driven, runtime::Runtime};
 
 /// Computes for about a microsecond.
 pub fn microsecond() {
@@ -43,6 +46,25 @@ pub fn busy_for(time: Duration) {
 pub async fn keep_busy<R: Runtime>(is_over: Arc<AtomicBool>, poll: Duration) {
     while !is_over.load(Relaxed) {
         busy_for(poll);
+        R::yield_now().await;
+    }
+}
+
+/// How many timers are armed in one poll. tokio would refuse many more.
+pub const BATCH: usize = 64;
+
+/// Arms and drops timers one at a time, [`BATCH`] of them in each of so many polls.
+pub async fn arm_and_drop<R: Driven>(duration: Duration, polls: usize) {
+    for _ in 0..polls {
+        poll_fn(|cx| {
+            for _ in 0..BATCH {
+                let sleep = pin!(R::sleep(duration));
+                // Pending, unless the system has kept the thread off its processor for that long.
+                let _ = black_box(sleep.poll(cx));
+            }
+            Poll::Ready(())
+        })
+        .await;
         R::yield_now().await;
     }
 }
