@@ -39,6 +39,17 @@ pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
     vec![
         row("spawn and join", turns(), spawn_join::<R>),
         row("10k spawned inside, joined", MANY, many_inside::<R>),
+        row(
+            "200k that never suspend, joined",
+            computations(),
+            never_suspends::<R>,
+        ),
+        row("spawn now, ready, and join", turns(), ready_at_once::<R>),
+        row(
+            "spawn now, yields once, and join",
+            turns(),
+            suspends_once::<R>,
+        ),
         row("fan of 1k", 10 * FAN, fan::<R>),
         row("fan of 1k, each yields once", 10 * FAN, fan_of_yields::<R>),
         row("yield, 200 x 1,000", 200 * turns(), yields::<R>),
@@ -84,6 +95,38 @@ where
 pub(crate) fn many_inside<R: Runtime>(runtime: &'static R) -> Duration {
     runtime.run(timed(async move {
         fan_out(runtime, MANY, |i| async move { i }).await;
+    }))
+}
+
+/// Two hundred thousand; fewer if each row runs once.
+fn computations() -> usize {
+    Options::read().of(200_000, 1_000)
+}
+
+/// The cost of a task around a plain function call (heph #324).
+fn never_suspends<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(timed(async move {
+        let start = |i| runtime.spawn_now(async move { black_box(i) });
+        let handles: Vec<_> = (0..computations()).map(start).collect();
+        for handle in handles {
+            black_box(R::join(handle).await);
+        }
+    }))
+}
+
+fn ready_at_once<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(timed(async move {
+        for i in 0..turns() {
+            black_box(R::join(runtime.spawn_now(async move { i })).await);
+        }
+    }))
+}
+
+fn suspends_once<R: Runtime>(runtime: &'static R) -> Duration {
+    runtime.run(timed(async move {
+        for _ in 0..turns() {
+            R::join(runtime.spawn_now(R::yield_now())).await;
+        }
     }))
 }
 

@@ -21,6 +21,12 @@ pub trait Runtime: Sync + Sized + 'static {
         self.spawn(future)
     }
 
+    /// Spawns a task from inside a task, and polls it first on the caller's stack, if the runtime
+    /// can.
+    fn spawn_now<F: Work>(&'static self, future: F) -> Self::Handle<F::Output> {
+        self.spawn(future)
+    }
+
     /// Spawns a task without a handle, from inside a task.
     fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {
         Self::detach(self.spawn(future));

@@ -1,7 +1,7 @@
 //! joint's executor of one thread.
 
 use joint::JoinHandle;
-use joint_executor::{LocalExecutor, spawn_local};
+use joint_executor::{LocalExecutor, spawn_local, spawn_local_now};
 
 use crate::runtime::{Runtime, Work};
 
@@ -17,6 +17,10 @@ impl Runtime for JointLocal {
 
     fn spawn<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
         spawn_local(future)
+    }
+
+    fn spawn_now<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
+        spawn_local_now(future)
     }
 
     fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {

@@ -26,6 +26,10 @@ impl Runtime for Joint {
         self.0.spawn(future)
     }
 
+    fn spawn_now<F: Work>(&'static self, future: F) -> JoinHandle<F::Output> {
+        joint_executor::spawn_now(future)
+    }
+
     fn spawn_detached<F: Work<Output = ()>>(&'static self, future: F) {
         joint_executor::spawn_detached(future);
     }
