@@ -1,9 +1,15 @@
-//! The program: `http-server [--address ADDRESS] [--workers N] [--cert FILE --key FILE]`.
+//! An HTTP server on [hyper](https://docs.rs/hyper) 1, by `joint-hyper`.
 //!
 //! ```text
 //! $ cargo run --release -p http-server --features tls
 //! listening on http://127.0.0.1:8080
 //! ```
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `main.rs` | the command line, the answers, and the end by ctrl-c |
+//! | `server.rs` | limits of time, and the protocol |
+//! | `tls.rs` | certificates, and the handshake (feature `tls`) |
 //!
 //! | request | answer |
 //! |---|---|
@@ -14,27 +20,32 @@
 //! SIGINT (ctrl-c) and SIGTERM end it: requests that have begun are answered within 10 seconds. A
 //! second signal ends it at once.
 
+mod server;
+#[cfg(feature = "tls")]
+mod tls;
+
 use std::{error::Error, io, path::PathBuf, process::ExitCode, time::Duration};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use http_server::server::{Answer, Limits, Protocol, serve, status};
 use hyper::{Method, Request, Response, StatusCode, body::Incoming};
 use joint_executor::{Executor, block_on, io::TcpListener, time::sleep};
 use lexopt::{
     Arg::{Long, Short},
     ValueExt,
 };
+use server::{Answer, Limits, Protocol, serve, status};
 
 const HELP: &str = "\
 Serves HTTP.
 
-Usage: http-server [--address ADDRESS] [--workers N] [--cert FILE --key FILE]
+Usage: http-server [OPTIONS]
 
   --address ADDRESS  listen here (default: 127.0.0.1:8080)
   --workers N        run on N threads (default: one per processor)
   --cert FILE        the certificate, with the feature `tls`
   --key FILE         its private key
+  --limit N          answer 503 after N milliseconds (default: 30000)
   -h, --help         print this
   -V, --version      print the version
 ";
@@ -47,6 +58,7 @@ struct Options {
     workers: Option<usize>,
     certificate: Option<PathBuf>,
     key: Option<PathBuf>,
+    limits: Limits,
 }
 
 fn main() -> ExitCode {
@@ -68,6 +80,7 @@ impl Options {
             workers: None,
             certificate: None,
             key: None,
+            limits: Limits::default(),
         };
         let mut words = lexopt::Parser::from_env();
         while let Some(word) = words.next()? {
@@ -76,6 +89,9 @@ impl Options {
                 Long("workers") => options.workers = Some(words.value()?.parse()?),
                 Long("cert") => options.certificate = Some(words.value()?.into()),
                 Long("key") => options.key = Some(words.value()?.into()),
+                Long("limit") => {
+                    options.limits.answer = Duration::from_millis(words.value()?.parse()?);
+                }
                 Short('h') | Long("help") => {
                     print!("{HELP}");
                     return Ok(None);
@@ -95,7 +111,7 @@ impl Options {
             (None, None) => Ok(Protocol::Http),
             #[cfg(feature = "tls")]
             (Some(certificate), Some(key)) => {
-                let acceptor = http_server::tls::acceptor(certificate, key)?;
+                let acceptor = tls::acceptor(certificate, key)?;
                 Ok(Protocol::Https(acceptor))
             }
             #[cfg(not(feature = "tls"))]
@@ -121,7 +137,7 @@ fn run(options: Options) -> Result<(), Box<dyn Error>> {
         let stop = interrupted()?;
         let listener = TcpListener::bind(options.address).await?;
         println!("listening on {scheme}://{}", listener.local_addr()?);
-        let ended = serve(listener, protocol, Limits::default(), handle, stop).await;
+        let ended = serve(listener, protocol, options.limits, handle, stop).await;
         io::Result::Ok(ended)
     }))?;
     for (count, how) in [(ended.early, "broke"), (ended.late, "took too long")] {

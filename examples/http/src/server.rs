@@ -2,7 +2,6 @@
 
 use std::{
     convert::Infallible,
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -19,9 +18,7 @@ use joint_executor::{io::TcpListener, time::timeout};
 use joint_hyper::{JointTimer, Server};
 
 /// The protocol of the server.
-#[derive(Clone)]
-#[non_exhaustive]
-pub enum Protocol {
+pub(crate) enum Protocol {
     /// HTTP.
     Http,
     /// HTTPS.
@@ -30,15 +27,14 @@ pub enum Protocol {
 }
 
 /// How long a client and the server may take.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// From the beginning of a connection, or the end of an answer, to the end of the next head;
     /// and for a handshake.
-    pub head: Duration,
+    pub(crate) head: Duration,
     /// From a head to its answer. After that the answer is "503 Service Unavailable".
-    pub answer: Duration,
+    pub(crate) answer: Duration,
     /// From the stop to the end of all connections. After that those that are left are closed.
-    pub shutdown: Duration,
+    pub(crate) shutdown: Duration,
 }
 
 impl Default for Limits {
@@ -52,21 +48,20 @@ impl Default for Limits {
 }
 
 /// The answers of the handlers here.
-pub type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<Full<Bytes>>;
 
 /// How the connections of a server have ended, of those that did not end as they should.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// Connections that ended with an error, mostly because the client went away. One that could
     /// not be accepted counts as well.
-    pub early: usize,
+    pub(crate) early: usize,
     /// Connections that were closed because the time for the shutdown was over.
-    pub late: usize,
+    pub(crate) late: usize,
 }
 
 /// Serves connections until `stop` is ready. Then it accepts no more, waits until the requests that
 /// have begun are answered, and closes the connections.
-pub async fn serve<H, F>(
+pub(crate) async fn serve<H, F>(
     listener: TcpListener,
     protocol: Protocol,
     limits: Limits,
@@ -119,19 +114,8 @@ where
 }
 
 /// An answer that says nothing but its status.
-#[must_use]
-pub fn status(status: StatusCode) -> Answer {
+pub(crate) fn status(status: StatusCode) -> Answer {
     let mut answer = Response::new(Full::from(format!("{status}\n")));
     *answer.status_mut() = status;
     answer
-}
-
-impl fmt::Debug for Protocol {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Http => "Http",
-            #[cfg(feature = "tls")]
-            Self::Https(_) => "Https",
-        })
-    }
 }

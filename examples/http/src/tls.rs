@@ -15,7 +15,7 @@ use futures_rustls::{
 ///
 /// # Errors
 /// Returns an error that names the file, if it cannot be read or used.
-pub fn acceptor(chain: &Path, key: &Path) -> io::Result<TlsAcceptor> {
+pub(crate) fn acceptor(chain: &Path, key: &Path) -> io::Result<TlsAcceptor> {
     let certificates = CertificateDer::pem_file_iter(chain)
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| unusable(chain, error))?;

@@ -151,6 +151,19 @@ fn curl_gets_the_right_answers() {
     }
 }
 
+#[test]
+fn an_answer_that_takes_too_long_is_503_and_the_connection_goes_on() {
+    if !there_is_curl() {
+        return;
+    }
+    let server = Server::start(&["--limit", "20"]);
+    let at = |path: &str| format!("{}{path}", server.url);
+    let both = asked(&[&at("/sleep/3600000"), &at("/")]);
+    assert_eq!(both, "503 Service Unavailable\n503Hello from joint\n200");
+    server.signal("TERM");
+    assert_eq!(server.ended(), "stopping; again to stop at once\n");
+}
+
 #[cfg(feature = "tls")]
 #[test]
 fn curl_gets_the_right_answers_by_tls() {
