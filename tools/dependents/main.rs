@@ -12,9 +12,12 @@ use std::{
     process::{Command, ExitCode, Output},
 };
 
+/// Paths and contents.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 /// The package, its folder from the root, the crates that a dependent may build for it, itself
 /// included, and the files of a program: an example of an executor, and an application.
-const DEPENDENTS: [(&str, &str, usize, &[(&str, &str)]); 2] = [
+const DEPENDENTS: [(&str, &str, usize, Files<'_>); 2] = [
     (
         "joint",
         "",
@@ -67,12 +70,7 @@ fn dependents() -> Vec<String> {
 }
 
 /// Generates, builds and runs a package.
-fn dependent(
-    package: &str,
-    folder: &str,
-    most: usize,
-    files: &[(&str, &str)],
-) -> Result<(), String> {
+fn dependent(package: &str, folder: &str, most: usize, files: Files<'_>) -> Result<(), String> {
     let manifest = format!(
         "[package]\nname = \"on-{package}\"\nedition = \"2024\"\n\n\
          [dependencies]\n{package} = {{ path = {:?} }}\n\n\
@@ -129,7 +127,7 @@ struct Outside(PathBuf);
 
 impl Outside {
     /// Writes it, with the versions of the repository's lock file.
-    fn write(name: &str, manifest: &str, files: &[(&str, &str)]) -> Result<Self, String> {
+    fn write(name: &str, manifest: &str, files: Files<'_>) -> Result<Self, String> {
         let folder = target().join("dependents").join(name);
         let write = |path: &str, content: &str| {
             let path = folder.join(path);
