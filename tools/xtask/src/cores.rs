@@ -2,6 +2,8 @@
 
 use std::{fs, io, path::Path};
 
+use serde_json::Value;
+
 use super::{
     step::{Done, Step, Stop, root, run_all, target},
     words::Words,
@@ -28,16 +30,15 @@ warnings = \"allow\"
 
 /// The folder of the tokio that the benches use, in cargo's registry.
 fn tokio() -> Result<String, String> {
-    let metadata = Step::cargo("metadata", "metadata --format-version 1 --locked").output()?;
-    let paths = metadata.split("\"manifest_path\":\"").skip(1);
-    let mut paths = paths.filter_map(|rest| rest.split_once("/Cargo.toml\"").map(|pair| pair.0));
-    let is_tokio = |path: &str| {
-        let name = path.rsplit('/').next().unwrap_or_default();
-        name.strip_prefix("tokio-")
-            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
-    };
-    let found = paths.find(|path| is_tokio(path)).map(str::to_owned);
-    found.ok_or_else(|| "the benches do not depend on tokio".to_owned())
+    let printed = Step::cargo("metadata", "metadata --format-version 1 --locked").output()?;
+    let metadata: Value = serde_json::from_str(&printed).map_err(|error| error.to_string())?;
+    let mut packages = metadata["packages"].as_array().into_iter().flatten();
+    let found = packages.find(|package| package["name"] == "tokio");
+    let manifest = found.and_then(|package| package["manifest_path"].as_str());
+    let folder = manifest.and_then(|path| path.strip_suffix("/Cargo.toml"));
+    folder
+        .map(str::to_owned)
+        .ok_or("the benches do not depend on tokio".to_owned())
 }
 
 /// Copies tokio's source, with the clock and the thread-locals of the simulation.

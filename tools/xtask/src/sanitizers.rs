@@ -58,53 +58,32 @@ pub(crate) fn run(sanitizer: &'static str) -> Done {
 fn compiler(sanitizer: &str) -> Result<(String, bool), Stop> {
     let mut lacks = String::new();
     for (program, before) in [("rustc", ""), ("rustup", "run nightly rustc")] {
-        let ask = |line: &str| {
-            Step::program("", program, before)
-                .args(line.split(' '))
-                .output()
+        let ask = |what: &str| {
+            let step = Step::program("", program, before);
+            step.args(["--print", what]).output()
         };
-        let (Ok(version), Ok(sysroot)) = (ask("-vV"), ask("--print sysroot")) else {
+        let (Ok(host), Ok(sysroot)) = (ask("host-tuple"), ask("sysroot")) else {
             lacks += &format!("\n  there is no {program} {before}");
             continue;
         };
-        let (host, needed) = needed(sanitizer, &version, sysroot.trim());
-        match needed.iter().find(|path| !Path::new(path).exists()) {
-            None => return Ok((host, program == "rustup")),
-            Some(path) => lacks += &format!("\n  {program} {before} lacks {path}"),
+        let (host, library) = (host.trim(), Path::new(sysroot.trim()).join("lib/rustlib"));
+        // It is linked into each program. Its name has the channel too.
+        let runtime = format!("_rt.{sanitizer}.a");
+        let mut files = library
+            .join(host)
+            .join("lib")
+            .read_dir()
+            .into_iter()
+            .flatten();
+        if !files
+            .any(|file| file.is_ok_and(|file| file.path().to_string_lossy().ends_with(&runtime)))
+        {
+            lacks += &format!("\n  {program} {before} lacks a file *{runtime}");
+        } else if sanitizer == "tsan" && !library.join("src/rust/library").exists() {
+            lacks += &format!("\n  {program} {before} lacks the source of std");
+        } else {
+            return Ok((host.to_owned(), program == "rustup"));
         }
     }
     Err(Stop::Skipped(lacks))
-}
-
-/// The host, and the files that the compiler needs: the runtime, which is linked into each program,
-/// and the source of std.
-fn needed(sanitizer: &str, version: &str, sysroot: &str) -> (String, Vec<String>) {
-    let line = |key| version.lines().find_map(|line| line.strip_prefix(key));
-    let (host, release) = (line("host: "), line("release: "));
-    let (host, release) = (host.unwrap_or_default(), release.unwrap_or_default());
-    let mut channels = ["nightly", "beta", "dev"].into_iter();
-    let channel = channels
-        .find(|name| release.contains(name))
-        .unwrap_or("stable");
-    let library = format!("{sysroot}/lib/rustlib");
-    let runtime = format!("{library}/{host}/lib/librustc-{channel}_rt.{sanitizer}.a");
-    let source = (sanitizer == "tsan").then(|| format!("{library}/src/rust/library"));
-    (
-        host.to_owned(),
-        [runtime].into_iter().chain(source).collect(),
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn the_runtime_is_named_after_the_channel() {
-        let version = "host: a-b\nrelease: 1.96.0\nLLVM version: 22.1.8\n";
-        let needed = super::needed("tsan", version, "/usr").1;
-        assert_eq!(
-            needed[0],
-            "/usr/lib/rustlib/a-b/lib/librustc-stable_rt.tsan.a"
-        );
-        assert_eq!(needed[1], "/usr/lib/rustlib/src/rust/library");
-    }
 }
