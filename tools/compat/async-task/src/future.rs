@@ -118,7 +118,7 @@ mod local {
 
     impl<F> Drop for Local<F> {
         fn drop(&mut self) {
-            let end = self.polled.then_some(End);
+            let end = self.polled.then(|| End);
             self.check("dropped");
             core::mem::forget(end);
             // SAFETY: dropped here, once.
