@@ -59,7 +59,7 @@ macro_rules! stage {
                 record(format_args!("polled: {does:?}"));
                 match does {
                     Does::Pending => {}
-                    Does::KeepWaker => WAKERS.with_borrow_mut(|w| w.push(cx.waker().clone())),
+                    Does::KeepWaker => keep(Some(cx.waker().clone())),
                     Does::WakeItself => cx.waker().wake_by_ref(),
                     Does::DropTask(_) => drop_task(),
                     Does::Cancel(_) | Does::CancelThenPanic => cancel(),
@@ -130,8 +130,16 @@ macro_rules! stage {
                 }
             }
 
-            fn wakers(act: impl FnOnce(&mut Vec<Waker>) -> Option<Waker>) -> Option<Waker> {
-                WAKERS.with_borrow_mut(act)
+            fn keep(waker: Option<Waker>) {
+                WAKERS.with_borrow_mut(|wakers| wakers.extend(waker));
+            }
+
+            fn last_waker() -> Option<Waker> {
+                WAKERS.with_borrow(|wakers| wakers.last().cloned())
+            }
+
+            fn pop_waker() -> Option<Waker> {
+                WAKERS.with_borrow_mut(Vec::pop)
             }
 
             fn handle(act: impl FnOnce(Handle) -> Handle) {
@@ -153,55 +161,25 @@ macro_rules! stage {
                 match act {
                     Act::Run(does) => run(does),
                     Act::DropRunnable => drop(RUNNABLE.take()),
-                    Act::Reschedule => {
-                        if let Some(runnable) = RUNNABLE.take() {
-                            runnable.schedule();
-                        }
-                    }
+                    Act::Reschedule => _ = RUNNABLE.take().map(Runnable::schedule),
                     Act::TakeWaker => {
                         let runnable = RUNNABLE.take();
-                        if let Some(runnable) = &runnable {
-                            let waker = runnable.waker();
-                            wakers(|w| {
-                                w.push(waker);
-                                None
-                            });
-                        }
+                        keep(runnable.as_ref().map(Runnable::waker));
                         RUNNABLE.set(runnable);
                     }
-                    Act::CloneWaker => {
-                        wakers(|w| {
-                            let clone = w.last().cloned();
-                            w.extend(clone);
-                            None
-                        });
-                    }
-                    Act::Wake => {
-                        if let Some(waker) = wakers(Vec::pop) {
-                            waker.wake();
-                        }
-                    }
-                    Act::WakeByRef => {
-                        if let Some(waker) = wakers(|w| w.last().cloned()) {
-                            waker.wake_by_ref();
-                        }
-                    }
-                    Act::DropWaker => drop(wakers(Vec::pop)),
+                    Act::CloneWaker => keep(last_waker()),
+                    Act::Wake => _ = pop_waker().map(Waker::wake),
+                    Act::WakeByRef => _ = last_waker().as_ref().map(Waker::wake_by_ref),
+                    Act::DropWaker => drop(pop_waker()),
                     Act::Await(waker) => wait(waker),
                     Act::DropTask => drop_task(),
-                    Act::Detach => handle(|handle| match handle {
-                        // An awaiter of a detached task is a difference that the README lists.
-                        other if AWAITED.get() => other,
-                        Handle::Task(task) => {
-                            task.detach();
-                            Handle::Gone
-                        }
-                        Handle::Fallible(task) => {
-                            task.detach();
-                            Handle::Gone
-                        }
-                        other => other,
-                    }),
+                    // An awaiter of a detached task is a difference that the README lists.
+                    Act::Detach if AWAITED.get() => {}
+                    Act::Detach => match HANDLE.take() {
+                        Handle::Task(task) => task.detach(),
+                        Handle::Fallible(task) => task.detach(),
+                        other => HANDLE.set(other),
+                    },
                     Act::MakeFallible => handle(|handle| match handle {
                         Handle::Task(task) => Handle::Fallible(task.fallible()),
                         other => other,
@@ -241,7 +219,7 @@ macro_rules! stage {
                 drop(RUNNABLE.take());
                 drop(HANDLE.take());
                 drop(RUNNABLE.take());
-                while let Some(waker) = wakers(Vec::pop) {
+                while let Some(waker) = pop_waker() {
                     drop(waker);
                 }
                 // The last waker of a task without a handle schedules it once more.
