@@ -56,20 +56,6 @@ impl Drop for Server {
     }
 }
 
-fn curl(arguments: &[&str]) -> Command {
-    let mut curl = Command::new("curl");
-    curl.args([
-        "--silent",
-        "--show-error",
-        "--max-time",
-        "60",
-        "--noproxy",
-        "*",
-    ]);
-    curl.args(arguments);
-    curl
-}
-
 fn there_is_curl() -> bool {
     let is_there = Command::new("curl").arg("--version").output().is_ok();
     if !is_there {
@@ -80,10 +66,10 @@ fn there_is_curl() -> bool {
 
 /// The output of curl: the body, and the status on a line of its own.
 fn asked(arguments: &[&str]) -> String {
-    let output = curl(&["--write-out", "%{http_code}"])
-        .args(arguments)
-        .output()
-        .unwrap();
+    let options = "--silent --show-error --max-time 60 --noproxy * --write-out %{http_code}";
+    let mut curl = Command::new("curl");
+    let output = curl.args(options.split(' ')).args(arguments).output();
+    let output = output.unwrap();
     let complaint = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {complaint}");
     String::from_utf8(output.stdout).unwrap()
@@ -122,10 +108,9 @@ fn clients_that_make_mistakes_get_a_status_and_no_line_each() {
     let complaints = server.ended();
     let lines: Vec<_> = complaints.lines().collect();
     assert_eq!(lines[0], "stopping; again to stop at once");
+    let mut others = lines[1..].iter();
     assert!(
-        lines[1..]
-            .iter()
-            .all(|line| line.ends_with(" connections broke")),
+        others.all(|line| line.ends_with(" connections broke")),
         "{complaints}"
     );
     assert!(lines.len() <= 2, "{complaints}");
@@ -181,12 +166,8 @@ fn curl_gets_the_right_answers_by_tls() {
     let server = Server::start(&["--cert", &chain, "--key", &key]);
     let port = server.url.rsplit(':').next().unwrap();
     let at = |path: &str| format!("https://localhost:{port}{path}");
-    let trust = [
-        "--cacert",
-        &chain,
-        "--resolve",
-        &format!("localhost:{port}:127.0.0.1"),
-    ];
+    let address = format!("localhost:{port}:127.0.0.1");
+    let trust = ["--cacert", &chain, "--resolve", &address];
     let asked = |arguments: &[&str]| asked(&[&trust[..], arguments].concat());
     assert_eq!(asked(&[&at("/")]), "Hello from joint\n200");
     // Many records of TLS each way.

@@ -104,13 +104,12 @@ pub(crate) fn run() -> Done {
 
 /// Whether the only package of that name in a lock file is one of the file system.
 fn is_patched(lock: &str, name: &str) -> bool {
-    let packages = lock.split("[[package]]\n");
     let name = format!("name = \"{name}\"\n");
-    let mut found = packages.filter(|package| package.starts_with(&name));
-    let ours = found
-        .next()
-        .is_some_and(|package| !package.contains("\nsource = "));
-    ours && found.next().is_none()
+    let packages = lock.split("[[package]]\n");
+    let found: Vec<_> = packages
+        .filter(|package| package.starts_with(&name))
+        .collect();
+    matches!(found[..], [ours] if !ours.contains("\nsource = "))
 }
 
 #[cfg(test)]
