@@ -1,6 +1,6 @@
 //! Packages outside the workspace whose models fail, and what `joint-lab` and `joint-check` say
-//! about them: the crates to copy of their READMEs and of `docs/your-models.md`, and an executor
-//! that is written from the documentation of `joint::task`.
+//! about them: the crates to copy of their READMEs and of `docs/your-models.md`, and the executor
+//! of `examples/executor`.
 
 use std::fs;
 
@@ -16,7 +16,7 @@ struct Failing {
     args: Vec<String>,
     /// What the failing test prints.
     says: String,
-    /// What takes the place of what in `src/lib.rs`, so that the model passes.
+    /// What takes the place of what in the first file, so that the model passes.
     repair: (&'static str, &'static str),
 }
 
@@ -77,6 +77,18 @@ const SERVER: (&str, &str) = (
 ",
 );
 
+/// A bug in the loop of the example, and what stands there.
+const LOOP: (&str, &str) = (
+    "                    None => {
+                        // The bug: a notification between these two is lost.
+                        drop(runnables);
+                        runnables = self.pushed.wait(self.runnables.lock().unwrap()).unwrap();
+                    }
+",
+    "                    None => runnables = self.pushed.wait(runnables).unwrap(),
+",
+);
+
 /// The crate that a reader of a page copies, with the paths of the packages instead of their
 /// versions.
 fn copied(
@@ -127,7 +139,8 @@ fn copied(
 }
 
 fn executor() -> Result<Failing, String> {
-    let folder = |name: &str| root().join(name);
+    let (bug, repair) = LOOP;
+    let queue = read("examples/executor/queue.rs")?;
     Ok(Failing {
         name: "executor",
         manifest: format!(
@@ -137,42 +150,28 @@ fn executor() -> Result<Failing, String> {
              [lints.rust]\n\
              unexpected_cfgs = {{ level = \"warn\", check-cfg = [\"cfg(joint_loom)\"] }}\n",
             root(),
-            folder("verify/joint-lab"),
+            root().join("verify/joint-lab"),
         ),
         files: vec![
-            ("src/lib.rs", read("verify/joint-lab/tests/outside/lib.rs")?),
-            (
-                "tests/model.rs",
-                read("verify/joint-lab/tests/outside/model.rs")?,
-            ),
+            ("src/queue.rs", queue.replacen(repair, bug, 1)),
+            ("src/lib.rs", read("tools/dependents/executor/lib.rs")?),
         ],
         flags: "--cfg joint_loom".to_owned(),
-        args: ["test", "--release", "--test", "model"]
-            .map(str::to_owned)
-            .into(),
-        says: read("verify/joint-lab/tests/outside/golden.txt")?,
-        repair: (
-            "        thread::park();\n",
-            "        let queue = self.queue.lock().expect(\"no panic under the lock\");
-        let is_due = !queue.runnables.is_empty() || queue.is_closed;
-        drop(queue);
-        if !is_due {
-            thread::park();
-        }
-",
-        ),
+        args: ["test", "--release", "--lib"].map(str::to_owned).into(),
+        says: read("tools/dependents/executor/golden.txt")?,
+        repair: LOOP,
     })
 }
 
 impl Failing {
     fn run(&self) -> Result<(), String> {
         let (bug, repair) = self.repair;
-        let (_, lib) = &self.files[0];
-        let repaired = lib.replacen(bug, repair, 1);
-        if repaired == *lib {
+        let (_, broken) = &self.files[0];
+        let repaired = broken.replacen(bug, repair, 1);
+        if repaired == *broken {
             return Err(format!("{}: its bug was not found", self.name));
         }
-        let (passed, printed) = self.test(lib)?;
+        let (passed, printed) = self.test(broken)?;
         let (printed, says) = (shown(&printed), shown(&self.says));
         if passed || !printed.contains(&says) {
             return Err(format!(
@@ -191,13 +190,13 @@ impl Failing {
     }
 
     /// Returns whether the model passes, and what it prints.
-    fn test(&self, lib: &str) -> Result<(bool, String), String> {
+    fn test(&self, first: &str) -> Result<(bool, String), String> {
         let mut files: Vec<_> = self
             .files
             .iter()
             .map(|(path, text)| (*path, &**text))
             .collect();
-        files[0].1 = lib;
+        files[0].1 = first;
         let outside = Outside::write(self.name, &self.manifest, &files)?;
         let args: Vec<_> = self.args.iter().map(String::as_str).collect();
         let output = outside.model(&args, &self.flags)?;
