@@ -123,9 +123,9 @@ impl Options {
 
 fn run(options: Options) -> Result<(), Box<dyn Error>> {
     let protocol = options.protocol()?;
-    let scheme = match protocol {
-        Protocol::Http => "http",
-        _ => "https",
+    let scheme = match options.certificate {
+        None => "http",
+        Some(_) => "https",
     };
     let mut builder = Executor::builder();
     if let Some(workers) = options.workers {
