@@ -1,5 +1,6 @@
 //! The same play on both stages: random scripts of the acts that are possible on a task, performed
-//! on upstream's crate and on this one, and the two records of events compared word by word.
+//! on upstream's crate and on this one, and the two records of events compared word by word. Every
+//! other task is a local one.
 //!
 //! There is one thread, so that a record is a sequence. The scripts avoid the differences that the
 //! README lists.
@@ -45,8 +46,9 @@ fn every_event_is_upstreams() {
         let length = 1 + dice.roll(14);
         let script = dice.script(length);
         let propagate_panic = [None, Some(false), Some(true)][n % 3];
-        let upstream = there::play(propagate_panic, &script);
-        let found = compared(&here::play(propagate_panic, &script), &upstream);
+        let is_local = n % 2 == 0;
+        let upstream = there::play(propagate_panic, is_local, &script);
+        let found = compared(&here::play(propagate_panic, is_local, &script), &upstream);
         let expected = compared(&upstream, &upstream);
         if found != expected {
             let shortest = differing.as_ref().is_none_or(|(least, _)| length < *least);

@@ -196,7 +196,11 @@ macro_rules! stage {
                 }
             }
 
-            pub(super) fn play(propagate_panic: Option<bool>, script: &[Act]) -> Vec<String> {
+            pub(super) fn play(
+                propagate_panic: Option<bool>,
+                is_local: bool,
+                script: &[Act],
+            ) -> Vec<String> {
                 AWAITED.set(false);
                 let dropped = Dropped("schedule function");
                 let schedule = move |runnable, info| {
@@ -208,7 +212,11 @@ macro_rules! stage {
                     None => Builder::new(),
                 };
                 let future = Played(Dropped("future"));
-                let (runnable, task) = builder.metadata(0u8).spawn(|_| future, WithInfo(schedule));
+                let (builder, schedule) = (builder.metadata(0u8), WithInfo(schedule));
+                let (runnable, task) = match is_local {
+                    true => builder.spawn_local(|_| future, schedule),
+                    false => builder.spawn(|_| future, schedule),
+                };
                 RUNNABLE.set(Some(runnable));
                 HANDLE.set(Handle::Task(task));
                 for &act in script {
