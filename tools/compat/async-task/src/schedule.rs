@@ -1,6 +1,7 @@
 //! [`Schedule`]: how a task reaches its executor.
 
 use joint::task as base;
+pub use joint::task::ScheduleInfo;
 
 use crate::{Metadata, Runnable};
 
@@ -25,14 +26,6 @@ impl<M, F: Fn(Runnable<M>)> Schedule<M> for F {
     fn schedule(&self, runnable: Runnable<M>, _: ScheduleInfo) {
         self(runnable);
     }
-}
-
-/// Says why a runnable is scheduled.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct ScheduleInfo {
-    /// Whether the task was woken while it ran, as a task that yields is.
-    pub woken_while_running: bool,
 }
 
 /// Makes a schedule function of a function that also takes the [`ScheduleInfo`].
@@ -64,10 +57,7 @@ pub(crate) struct Adapter<S>(pub(crate) S);
 
 impl<M, S: Schedule<M>> base::Schedule<Metadata<M>> for Adapter<S> {
     #[inline]
-    fn schedule(&self, runnable: base::Runnable<Metadata<M>>, info: base::ScheduleInfo) {
-        let info = ScheduleInfo {
-            woken_while_running: info.woken_while_running,
-        };
+    fn schedule(&self, runnable: base::Runnable<Metadata<M>>, info: ScheduleInfo) {
         self.0.schedule(Runnable(runnable), info);
     }
 }
