@@ -112,7 +112,6 @@ fn tests_apart() -> Vec<Step> {
         Step::xtask("mutants", "mutants --smoke"),
         verify("tests of the checkers", "test"),
         verify("homework", "run --quiet -p course -- grade --check"),
-        verify("page", "run --quiet -p course -- page --test"),
         Step::cargo("lessons", "test --release").in_folder(LESSONS),
         Step::xtask("packages", "package"),
         Step::xtask("dependents", "dependents"),

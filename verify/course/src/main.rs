@@ -3,10 +3,9 @@
 //! ```sh
 //! cargo run -p course -- lesson [NUMBER]
 //! cargo run -p course -- grade [--explain] HOMEWORK PATH | --check
-//! cargo run -p course -- page [--check | --test]
+//! cargo run -p course -- page [--check]
 //! ```
 
-mod browser;
 mod checker;
 mod grade;
 mod lesson;
@@ -31,8 +30,6 @@ Usage: cargo run -p course -- <command>
   page                   writes index.html, and compiles the checker in it if there is the target
                          wasm32-unknown-unknown
   page --check           compares the file with what would be written
-  page --test            uses it in Chromium, at six sizes, and is skipped without; its verdicts are
-                         those of the explorer, which loom-tests compares with those of the models
   --help, --version      prints this, or the version
 
 Exit code: 0 if all is right, 1 if not, 2 if the words are none of these or something could not be run.
@@ -49,7 +46,6 @@ fn main() {
         ["grade", name, path] => grade::grade(name, Path::new(path), false),
         ["page"] => page::write(),
         ["page", "--check"] => page::check(),
-        ["page", "--test"] => page::test(),
         ["help" | "-h" | "--help"] => return print!("{USAGE}"),
         ["-V" | "--version"] => return println!("course {}", env!("CARGO_PKG_VERSION")),
         [] => Err(USAGE.to_owned()),
