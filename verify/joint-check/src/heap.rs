@@ -15,6 +15,9 @@ use std::alloc::System;
 std::thread_local! {
     /// Whether code of a model runs, and not the checker's.
     static IN_MODEL: Cell<bool> = const { Cell::new(false) };
+    /// Whether this run is a trial, which looks into the model's memory. All memory is kept then,
+    /// also that which the checker frees, and is zero at first.
+    static IS_KEPT: Cell<bool> = const { Cell::new(false) };
     /// What the model has freed in this run.
     static FREED: Cell<Freed> = const { Cell::new(ManuallyDrop::new(Vec::new())) };
 }
@@ -32,8 +35,14 @@ pub(crate) fn is_in_model() -> bool {
     IN_MODEL.get()
 }
 
+/// Sets whether all memory is kept until the end of the run.
+pub(crate) fn keep(is_kept: bool) {
+    IS_KEPT.set(is_kept);
+}
+
 /// Frees what the model has freed. Its code does not run any more.
 pub(crate) fn free_all() {
+    keep(false);
     let mut freed = FREED.take();
     for (pointer, layout) in freed.drain(..) {
         // SAFETY: the model has freed it, and the memory came from there.
@@ -48,10 +57,20 @@ static HEAP: Heap = Heap;
 
 struct Heap;
 
+/// Keeps memory until the end of the run.
+fn free_later(pointer: *mut u8, layout: Layout) {
+    // The list's own memory is not kept.
+    let is_kept = IS_KEPT.replace(false);
+    let mut freed = FREED.take();
+    freed.push((pointer, layout));
+    FREED.set(freed);
+    keep(is_kept);
+}
+
 /// Tells the run what its model has allocated.
 fn allocated(pointer: *mut u8, layout: Layout) -> *mut u8 {
     if IN_MODEL.try_with(|is_in| is_in.replace(false)) == Ok(true) {
-        crate::run::allocated(pointer.addr(), layout.size());
+        crate::run::allocated(pointer.expose_provenance(), layout.size());
         in_model(true);
     }
     pointer
@@ -60,6 +79,10 @@ fn allocated(pointer: *mut u8, layout: Layout) -> *mut u8 {
 // SAFETY: the memory is the system's, and each piece is freed at most once.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if IS_KEPT.try_with(Cell::get) == Ok(true) {
+            // SAFETY: as the caller says.
+            return unsafe { self.alloc_zeroed(layout) };
+        }
         // SAFETY: as the caller says.
         allocated(unsafe { System.alloc(layout) }, layout)
     }
@@ -71,11 +94,11 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         if IN_MODEL.try_with(|is_in| is_in.replace(false)) == Ok(true) {
-            let mut freed = FREED.take();
-            freed.push((pointer, layout));
-            FREED.set(freed);
+            free_later(pointer, layout);
             crate::run::dealloc(pointer.addr(), layout.size());
             in_model(true);
+        } else if IS_KEPT.try_with(Cell::get) == Ok(true) {
+            free_later(pointer, layout);
         } else {
             // SAFETY: as the caller says.
             unsafe { System.dealloc(pointer, layout) };
@@ -83,7 +106,8 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if IN_MODEL.try_with(Cell::get) != Ok(true) {
+        let is_in_model = IN_MODEL.try_with(Cell::get) == Ok(true);
+        if !is_in_model && IS_KEPT.try_with(Cell::get) != Ok(true) {
             // SAFETY: as the caller says.
             return unsafe { System.realloc(pointer, layout, size) };
         }

@@ -241,7 +241,7 @@ impl Pool {
             Ended::Again(made) => stop = Some(Stop::Looked(made)),
             Ended::Discovered(key) => stop = Some(Stop::Discovered(key)),
             Ended::Failed(failure) => stop = Some(Stop::Failed(failure)),
-            Ended::Doubtful(_) => unreachable!("a trial has decided"),
+            Ended::Doubtful(_) | Ended::Tried(_) => unreachable!("a trial has decided"),
         }
         if let Some(stop) = stop
             && !state.is_behind_the_stop(&key)

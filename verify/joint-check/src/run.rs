@@ -280,6 +280,8 @@ struct Run {
     touched: Vec<Touched>,
     /// Memory that the model has allocated: its address, the next step, and its size.
     pieces: Vec<(usize, Id, usize)>,
+    /// The accesses that a trial asks for, each with the address of an `Arc` of std's.
+    arcs: Vec<(Id, usize)>,
     /// Memory that the model has freed.
     gone: Vec<(Range<usize>, Freed)>,
     statics: BTreeMap<usize, Box<dyn Any>>,

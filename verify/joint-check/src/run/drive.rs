@@ -42,6 +42,7 @@ pub(super) fn run(
 ) -> (Ended, Graph, Vec<Graph>) {
     #[cfg(unix)]
     overflow::watch();
+    heap::keep(matches!(phase, Phase::Trying(_)));
     let mut run = Run {
         number: NUMBER.replace(NUMBER.get().wrapping_add(1)),
         graph,
@@ -271,6 +272,10 @@ impl Run {
         lane.sites.resize(index, before);
         lane.sites.push(site);
         if index < self.graph.threads[usize::from(self.current)].len() {
+            let id = self.next_step();
+            if matches!(&self.phase, Phase::Trying(trial) if trial.asks(id)) {
+                self.see_arcs(id);
+            }
             let attempt = self.replay(request);
             let at = self.lane().at;
             return match &self.phase {

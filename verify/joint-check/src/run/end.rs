@@ -15,6 +15,8 @@ pub(crate) enum Ended {
     Failed(Failure),
     /// The model looks at a count that was made here: its changes have an order from now on.
     Again(&'static Location<'static>),
+    /// A trial has come to the drop. Std's `Arc` orders these accesses before it.
+    Tried(Vec<Id>),
     /// A drop seems too early, which a trial decides.
     Doubtful(Box<Trial>),
     /// A lazy static is used that the graph has no word for, by its address.
@@ -46,6 +48,7 @@ impl Run {
             Phase::Failed(fault) => {
                 return Ended::Failed(self.failure(&fault, None));
             }
+            Phase::Tried(ordered) => return Ended::Tried(ordered),
             Phase::Doubtful(trial) => return Ended::Doubtful(trial),
             Phase::Discovered(key) => return Ended::Discovered(key),
             Phase::Trying(_) => return Ended::Blocked,

@@ -2,12 +2,12 @@
 //!
 //! What std's `Arc` orders is not seen here, so a value that threads share through one may seem to
 //! be dropped too early. A trial decides: the run is repeated up to the drop, with nothing of the
-//! other threads but what leads to it. If the value is dropped there as well, and not by an `Arc`
-//! of std's, it is too early.
+//! other threads but what leads to it. If the value is dropped there as well, all accesses that the
+//! trial has left out come too late. One that leads to the drop does not if an `Arc` may order it:
+//! if there was an `Arc` with two handles at the access that has at most one at the drop.
 
 use core::{cell::RefCell, ops::Range};
 use std::{
-    backtrace::Backtrace,
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
@@ -114,8 +114,9 @@ pub(crate) struct Freed {
 type Way = (Freed, [Option<Id>; MAX_THREADS], Vec<u64>);
 
 std::thread_local! {
-    /// Whether the drops that have been tried are in time, by std's `Arc`.
-    static TRIED: RefCell<HashMap<Way, bool>> = RefCell::default();
+    /// The accesses that std's `Arc` orders before the drops that have been tried. None if a trial
+    /// has not come to the drop, which is then in time.
+    static TRIED: RefCell<HashMap<Way, Option<Vec<Id>>>> = RefCell::default();
 }
 
 /// Forgets the trials of another model.
@@ -127,6 +128,8 @@ pub(crate) fn forget_trials() {
 pub(crate) struct Trial {
     freed: Freed,
     graph: Graph,
+    /// The accesses that lead to the drop, but do not happen before it.
+    asked: Vec<Id>,
 }
 
 impl Trial {
@@ -135,9 +138,13 @@ impl Trial {
         (freed, graph.spawned, graph.canonical())
     }
 
-    /// Whether the drop is in time, if that has been tried.
-    fn verdict(&self) -> Option<bool> {
-        TRIED.with_borrow(|tried| tried.get(&self.way()).copied())
+    /// The accesses that are ordered before the drop, if that has been tried.
+    fn verdict(&self) -> Option<Option<Vec<Id>>> {
+        TRIED.with_borrow(|tried| tried.get(&self.way()).cloned())
+    }
+
+    pub(super) fn asks(&self, access: Id) -> bool {
+        self.asked.contains(&access)
     }
 
     pub(super) fn thread(&self) -> u8 {
@@ -166,7 +173,7 @@ impl Run {
         ended.copied().or(gone)
     }
 
-    fn next_step(&self) -> Id {
+    pub(super) fn next_step(&self) -> Id {
         let thread = self.current;
         let index = self.lanes[usize::from(thread)].at;
         Id { thread, index }
@@ -175,10 +182,14 @@ impl Run {
     /// Ends a location.
     pub(super) fn free(&mut self, place: Id) -> Attempt {
         let known = self.graph.known_before(self.next_step());
-        let is_unordered = |event: &&Event| event.kind.is_access() && !event.id.is_in(&known);
-        let other = self.graph.all_accesses(place).find(is_unordered);
-        let other = other.map(|other| (place, other.id));
-        let freed = match self.is_in_time(place, other, None) {
+        // An exchange is an access by its read.
+        let writes_again = |event: &Event| matches!(event.kind, Kind::Write { is_exchange: true });
+        let is_unordered = |event: &&Event| {
+            event.kind.is_access() && !writes_again(event) && !event.id.is_in(&known)
+        };
+        let others = self.graph.all_accesses(place).filter(is_unordered);
+        let others = others.map(|other| (place, other.id)).collect();
+        let freed = match self.is_in_time(place, others, None) {
             Ok(freed) => freed,
             Err(attempt) => return attempt,
         };
@@ -198,13 +209,13 @@ impl Run {
                 && !it.access.is_in(&known)
                 && !ended(it.place)
         };
-        let other = self.touched.iter().find(is_unordered);
-        let other = other.map(|other| (other.place, other.access));
-        let is_asked = other.is_some() || matches!(self.phase, Phase::Trying(_));
+        let others = self.touched.iter().filter(is_unordered);
+        let mut others: Vec<_> = others.map(|other| (other.place, other.access)).collect();
+        let is_asked = !others.is_empty() || matches!(self.phase, Phase::Trying(_));
         let piece = is_asked.then(|| self.piece(&memory)).flatten();
         // A trial would not know memory again that is kept from one execution to the next.
-        let other = other.filter(|_| piece.is_some());
-        match self.is_in_time(Id::ROOT, other, piece) {
+        others.retain(|_| piece.is_some());
+        match self.is_in_time(Id::ROOT, others, piece) {
             Err(attempt) => return attempt,
             Ok(freed) => self.gone.push((memory, freed)),
         }
@@ -227,16 +238,16 @@ impl Run {
         })
     }
 
-    /// Whether what a thread frees may be freed now, although there is perhaps another access which
-    /// does not happen before that.
+    /// Whether what a thread frees may be freed now, although there are perhaps other accesses which
+    /// do not happen before that.
     fn is_in_time(
         &mut self,
         place: Id,
-        other: Option<(Id, Id)>,
+        others: Vec<(Id, Id)>,
         piece: Option<Piece>,
     ) -> Result<Freed, Attempt> {
         let before = self.next_step();
-        let place = other.map_or(place, |(place, _)| place);
+        let place = others.first().map_or(place, |&(place, _)| place);
         let freed = Freed {
             place,
             before,
@@ -246,18 +257,18 @@ impl Run {
             let tried = &trial.freed;
             let is_same = piece.is_some() || tried.place == place;
             if (tried.before, tried.piece) == (before, piece) && is_same {
-                self.phase = match is_in_an_arc() {
-                    true => Phase::Blocked,
-                    false => Phase::Dead,
-                };
+                self.phase = Phase::Tried(self.ordered_by_arcs(trial));
                 return Err(Attempt::Wait);
             }
-        } else if let Some((_, access)) = other {
-            let trial = self.trial(freed);
-            match trial.verdict() {
-                Some(true) => {}
-                Some(false) => return Err(self.fail(Fault::Freed(freed, access))),
-                None => return Err(self.doubt(trial)),
+        } else if !others.is_empty() {
+            let trial = self.trial(freed, &others);
+            let Some(verdict) = trial.verdict() else {
+                return Err(self.doubt(trial));
+            };
+            let is_ordered = |access: Id| verdict.as_ref().is_none_or(|all| all.contains(&access));
+            let late = others.into_iter().find(|&(_, access)| !is_ordered(access));
+            if let Some((place, access)) = late {
+                return Err(self.fail(Fault::Freed(Freed { place, ..freed }, access)));
             }
         }
         Ok(freed)
@@ -274,35 +285,69 @@ impl Run {
     }
 
     /// The trial of a drop that may be too early.
-    fn trial(&self, freed: Freed) -> Trial {
+    fn trial(&self, freed: Freed, others: &[(Id, Id)]) -> Trial {
         let mut graph = self.graph.clone();
         graph.truncate(0, &self.graph.reached_before(freed.before)[1]);
-        Trial { freed, graph }
+        let asked = others.iter().map(|&(_, access)| access);
+        let asked = asked.filter(|&access| graph.holds(access)).collect();
+        Trial {
+            freed,
+            graph,
+            asked,
+        }
+    }
+
+    /// Notes the `Arc`s of std's which have two handles at an access that a trial asks for.
+    pub(super) fn see_arcs(&mut self, access: Id) {
+        let arcs = self.pieces.iter().filter(|&&(address, _, size)| {
+            let is_ours = self.counts.range(address..address + size).next().is_some();
+            !is_ours && size >= size_of::<Handles>() && is_shared(handles(address))
+        });
+        let arcs = arcs.map(|&(address, ..)| (access, address));
+        self.arcs.extend(arcs);
+    }
+
+    /// The accesses that an `Arc` may order before the drop of a trial.
+    fn ordered_by_arcs(&self, trial: &Trial) -> Vec<Id> {
+        if !cfg!(feature = "delayed-frees") {
+            return match is_in_an_arc() {
+                true => trial.asked.clone(),
+                false => Vec::new(),
+            };
+        }
+        let arcs = self.arcs.iter();
+        let ended = arcs.filter(|&&(_, address)| handles(address)[0] <= 1);
+        ended.map(|&(access, _)| access).collect()
     }
 }
 
-/// Whether std's `Arc` drops what is being dropped, and no code of the model between.
+/// The two counts at the beginning of the memory of an `Arc`: how many handles keep the value, and
+/// how many the memory, where all of the first count as one.
+type Handles = [usize; 2];
+
+/// Reads the beginning of memory of the model, which need not be an `Arc`.
+fn handles(address: usize) -> Handles {
+    let handles: *const Handles = core::ptr::with_exposed_provenance(address);
+    if !handles.is_aligned() {
+        return [0; 2];
+    }
+    // SAFETY: the memory has this size, was zero at first, and is kept until the trial ends. No
+    // other thread of the system uses it.
+    unsafe { handles.read_volatile() }
+}
+
+/// Whether an `Arc` may have these counts, and has two handles.
+fn is_shared([strong, weak]: Handles) -> bool {
+    const MOST: usize = 1 << 16;
+    (1..MOST).contains(&strong) && (1..MOST).contains(&weak) && strong + weak > 2
+}
+
+/// Whether std's `Arc` drops what is being dropped. In an optimized build, it is not seen where it
+/// frees its memory. Used where the allocator is not the checker's.
 fn is_in_an_arc() -> bool {
-    let trace = Backtrace::force_capture().to_string();
-    let frames = trace
-        .lines()
-        .filter_map(|line| line.trim_start().split_once(": "));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let frames = frames.filter(|(number, _)| is_number(number));
-    let mut names = frames.map(|(_, name)| name.trim_start_matches(['<', '&']));
-    let is_arc = |name: &str| name.contains("sync::Arc<") && name.contains("drop_slow");
-    let ours = [
-        "std::",
-        "core::",
-        "alloc::",
-        "__rust",
-        "joint_check::",
-        "loom::",
-    ];
-    let is_ours = |name: &str| ours.iter().any(|start| name.starts_with(start));
-    names
-        .find(|name| is_arc(name) || !is_ours(name))
-        .is_some_and(is_arc)
+    let trace = std::backtrace::Backtrace::force_capture().to_string();
+    let mut lines = trace.lines();
+    lines.any(|line| line.contains("sync::Arc<") && line.contains("drop_slow"))
 }
 
 /// Runs a model along a graph and on from there, or along the line of a failure. Returns the graphs
@@ -325,8 +370,11 @@ pub(crate) fn run_model(
                 let (way, graph) = (trial.way(), trial.graph.clone());
                 let phase = Phase::Trying(trial);
                 let (tried, ..) = run(graph, limits, ordered, phase, model.clone());
-                let is_in_time = !matches!(tried, Ended::Dead);
-                TRIED.with_borrow_mut(|tried| tried.insert(way, is_in_time));
+                let ordered = match tried {
+                    Ended::Tried(ordered) => Some(ordered),
+                    _ => None,
+                };
+                TRIED.with_borrow_mut(|tried| tried.insert(way, ordered));
             }
             Ended::Discovered(key) if line.is_some() => {
                 Arc::make_mut(&mut statics).push(key);

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::{Attempt, Fault, Run, free::Trial, spin::Spin, unwind::Aside};
-use crate::explore::Choice;
+use crate::{explore::Choice, graph::Id};
 
 /// What a run does now.
 ///
@@ -13,7 +13,8 @@ use crate::explore::Choice;
 /// | `Exploring` | the first ready thread | extends the graph in every way | when no thread can replay, or a spin ends | complete, blocked, or a deadlock or leak |
 /// | `Following` | the thread that the line names | extends the graph in the way that the line names | at the start, if a failure is repeated | the same |
 /// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are held back | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
-/// | `Trying` | as `Replaying` | waits | at the start, if a drop may be too early | none, if the drop is reached |
+/// | `Trying` | as `Replaying` | waits | at the start, if a drop may be too early | none |
+/// | `Tried` | none | waits | a trial has come to the drop | none |
 /// | `Doubtful` | none | waits | a drop may be too early | explored again, after a trial |
 /// | `Discovered` | none | waits | a lazy static is used that the graph has no word for | explored again |
 /// | `Blocked` | none | waits | a thread waits for a write that it has skipped, or has left a loop on trial | blocked: other graphs have its continuations |
@@ -32,6 +33,8 @@ pub(super) enum Phase {
     Dead,
     Failed(Fault),
     Trying(Box<Trial>),
+    /// The accesses that std's `Arc` orders before the drop.
+    Tried(Vec<Id>),
     Doubtful(Box<Trial>),
     /// The address of the static.
     Discovered(usize),
@@ -51,7 +54,12 @@ impl Phase {
     pub(super) fn is_over(&self) -> bool {
         matches!(
             self,
-            Self::Blocked | Self::Dead | Self::Failed(_) | Self::Doubtful(_) | Self::Discovered(_)
+            Self::Blocked
+                | Self::Dead
+                | Self::Failed(_)
+                | Self::Tried(_)
+                | Self::Doubtful(_)
+                | Self::Discovered(_)
         )
     }
 

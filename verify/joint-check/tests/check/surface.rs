@@ -302,39 +302,6 @@ fn a_lock_is_dropped_after_all_that_others_did_with_it() {
     assert_fails("use after free: Mutex#1", run(Relaxed));
 }
 
-/// What std's `Arc` orders is not seen, but a trial shows that the value lives long enough.
-#[test]
-fn a_value_in_an_arc_of_std_is_dropped_late_enough() {
-    type Value = (AtomicUsize, AtomicUsize, Shared);
-    // The other thread is told before the value is dropped, or after that.
-    let run = |is_told: bool, is_before: bool| {
-        move || {
-            let value =
-                std::sync::Arc::new((AtomicUsize::new(0), AtomicUsize::new(0), Shared::new()));
-            let told = Arc::new(AtomicBool::new(false));
-            let (theirs, tells) = (value.clone(), told.clone());
-            let other = thread::spawn(move || {
-                theirs.0.store(1, Relaxed);
-                theirs.2.read();
-                if is_before {
-                    tells.store(is_told, Relaxed);
-                }
-                drop::<std::sync::Arc<Value>>(theirs);
-                tells.store(is_told, Relaxed);
-            });
-            value.1.load(Relaxed);
-            told.load(Relaxed);
-            drop(value);
-            told.load(Relaxed);
-            other.join().unwrap();
-        }
-    };
-    for is_told in [false, true] {
-        count(run(is_told, true));
-        count(run(is_told, false));
-    }
-}
-
 /// The trial of a free knows the memory by where it was allocated: other memory of its size may be
 /// freed at the same step.
 #[test]
