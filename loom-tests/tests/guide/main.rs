@@ -17,7 +17,6 @@ use queue::{Queue, spawn};
 #[path = "../../../examples/executor/queue.rs"]
 mod queue;
 mod shutdown;
-mod timers;
 
 // The models. Each is the smallest use of the executor in which something could go wrong. loom
 // fails a model in which a thread waits forever, and one in which a reference to the queue is left
@@ -45,17 +44,6 @@ fn a_task_runs_and_its_handle_is_answered() {
         with_workers(1, |queue| {
             let handle = spawn(queue, async { 42 });
             assert_eq!(block_on(handle), 42);
-        });
-    });
-}
-
-#[test]
-fn a_task_awaits_a_task() {
-    model_bounded(3, || {
-        with_workers(1, |queue| {
-            let first = spawn(queue, async { 40 });
-            let second = spawn(queue, async { first.await + 2 });
-            assert_eq!(block_on(second), 42);
         });
     });
 }
@@ -98,23 +86,6 @@ fn two_workers_run_each_task_once() {
             });
             assert_eq!(handles.map(block_on), [1, 2]);
             drops.assert_all_of(2);
-        });
-    });
-}
-
-#[test]
-fn a_task_that_the_shutdown_finds_queued_is_cancelled() {
-    model(|| {
-        with_workers(0, |queue| {
-            let drops = Drops::default();
-            let value = drops.value();
-            let handle = spawn(queue, async move { drop(value) });
-            queue.shut_down();
-            drops.assert_all_of(1);
-            assert!(matches!(
-                block_on(handle.result()),
-                Err(JoinError::Cancelled(_))
-            ));
         });
     });
 }

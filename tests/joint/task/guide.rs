@@ -4,8 +4,6 @@
 mod executor;
 #[path = "../../../examples/microcontroller/main.rs"]
 mod microcontroller;
-#[path = "../../../examples/priorities/main.rs"]
-mod priorities;
 #[path = "../../../examples/shutdown/main.rs"]
 mod shutdown;
 
@@ -17,11 +15,6 @@ fn a_small_executor() {
 #[test]
 fn an_executor_without_an_allocator() {
     microcontroller::main();
-}
-
-#[test]
-fn an_executor_with_priorities_and_timers() {
-    priorities::main();
 }
 
 #[test]
