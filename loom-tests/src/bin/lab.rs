@@ -2,7 +2,7 @@
 
 #[cfg(joint_loom)]
 mod lab {
-    use loom_tests::matrix::{self, Matrix};
+    use loom_tests::matrix;
 
     const USAGE: &str = "\
 Usage: lab matrix
@@ -14,25 +14,23 @@ cell    shows the execution in which one pair does not publish the result, or th
 
     /// Returns the status to exit with.
     pub(crate) fn run(words: &[String]) -> i32 {
-        let done = match words.split_first() {
-            Some((first, [])) if first == "matrix" => Matrix::run()
-                .map(|matrix| print!("{}", matrix.text()))
-                .map_err(|error| error.to_string()),
-            // How the matrix runs each of its models.
-            Some((first, rest)) if first == "cell" && matrix::answer(rest) => Ok(()),
+        match words.split_first() {
+            Some((first, [])) if first == "matrix" => match matrix::matrix() {
+                Ok(matrix) => print!("{matrix}"),
+                Err(error) => return refuse(&error.to_string()),
+            },
+            Some((first, rest)) if first == "cell" && matrix::cell(rest) => {}
             Some((first, _)) if ["help", "--help", "-h"].contains(&first.as_str()) => {
                 print!("{USAGE}");
-                Ok(())
             }
-            _ => Err("nothing to do (see `lab help`)".to_owned()),
-        };
-        match done {
-            Ok(()) => 0,
-            Err(error) => {
-                eprintln!("error: {error}");
-                2
-            }
+            _ => return refuse("nothing to do (see `lab help`)"),
         }
+        0
+    }
+
+    fn refuse(why: &str) -> i32 {
+        eprintln!("error: {why}");
+        2
     }
 }
 

@@ -2,24 +2,32 @@
 //!
 //! A cell of the matrix is two models of the real source: one looks only at the result, the other
 //! only at the waker. A cell therefore says which of the two is not published, and has a
-//! counterexample for each.
+//! counterexample for each. Each model runs in a process of its own, because one that fails can
+//! abort it.
 
 mod models;
-mod run;
-mod table;
 
-use std::{io::Write as _, sync::atomic::Ordering};
+use std::{
+    env, io,
+    io::Write as _,
+    process::{self, Command, Stdio},
+    sync::atomic::Ordering,
+    time::Instant,
+};
 
-pub use models::decide;
-pub use run::{Cell, Matrix};
+pub use models::Published;
+use models::decide;
 
-/// The orderings of a read-modify-write, from the weakest to the strongest.
-pub const ORDERINGS: [Ordering; 5] = [
-    Ordering::Relaxed,
-    Ordering::Acquire,
-    Ordering::Release,
-    Ordering::AcqRel,
-    Ordering::SeqCst,
+use crate::lab::Counterexample;
+
+/// The orderings of a read-modify-write, from the weakest to the strongest, as C++ and the hardware
+/// manuals write them.
+pub const ORDERINGS: [(&str, Ordering); 5] = [
+    ("relaxed", Ordering::Relaxed),
+    ("acquire", Ordering::Acquire),
+    ("release", Ordering::Release),
+    ("acq_rel", Ordering::AcqRel),
+    ("seq_cst", Ordering::SeqCst),
 ];
 
 /// The completer's exchange.
@@ -27,59 +35,21 @@ pub const COMPLETER: &str = "completion::complete";
 /// The waiter's exchange.
 pub const WAITER: &str = "completion::register";
 
-/// The data that must reach the other side.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Published {
-    /// The completer's writes before its exchange must reach the waiter that learns of the end.
-    Result,
-    /// The waker that the waiter made before its exchange must reach the completer that takes it.
-    Waker,
+/// Separates the parts of what a process says of its model.
+const APART: &str = "\n---\n";
+
+fn of_name(text: &str) -> Option<Ordering> {
+    let named = ORDERINGS.iter().find(|(name, _)| *name == text);
+    named.map(|&(_, ordering)| ordering)
 }
 
-impl Published {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::Result, Self::Waker];
-
-    /// Returns its name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Result => "result",
-            Self::Waker => "waker",
-        }
-    }
-
-    /// Returns the variant with this name.
-    pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|published| published.name() == name)
-    }
-}
-
-/// Returns the name of an ordering, as C++ and the hardware manuals write it.
-pub fn name(ordering: Ordering) -> &'static str {
-    match ordering {
-        Ordering::Relaxed => "relaxed",
-        Ordering::Acquire => "acquire",
-        Ordering::Release => "release",
-        Ordering::AcqRel => "acq_rel",
-        _ => "seq_cst",
-    }
-}
-
-/// Returns the ordering with this name.
-pub fn of_name(text: &str) -> Option<Ordering> {
-    ORDERINGS
-        .into_iter()
-        .find(|&ordering| name(ordering) == text)
-}
-
-/// Runs one model of one cell, and prints the answer that [`Matrix::run`] reads, or the picture of
-/// its failure if `svg` follows. Returns false if the words do not name a model.
+/// Runs one model of one cell. Prints `passed`, or `failed` with the halves that are missing, the
+/// sentence and the text, or only the picture of the failure if `svg` follows. Returns false if the
+/// words do not name a model.
 ///
 /// # Panics
 /// If standard output is closed.
-pub fn answer(words: &[String]) -> bool {
+pub fn cell(words: &[String]) -> bool {
     let (words, picture) = match words {
         [words @ .., last] if last == "svg" => (words, true),
         words => (words, false),
@@ -92,23 +62,86 @@ pub fn answer(words: &[String]) -> bool {
         of_name(completer),
         of_name(waiter),
     );
-    let (Some(published), Some(completer), Some(waiter)) = named else {
+    let (Some(named), Some(to), Some(from)) = named else {
         return false;
     };
-    let id = format!("{}-{}-{}", name(completer), name(waiter), published.name());
-    let tell = move |failure: &crate::lab::Counterexample| match picture {
+    let id = format!("{completer}-{waiter}-{published}");
+    let tell = move |failure: &Counterexample| match picture {
         true => say(&failure.svg(&id)),
-        false => say(&run::answer(Some(failure))),
+        false => say(&said_of(failure)),
     };
-    if decide(published, completer, waiter, tell).is_ok() {
-        say(&run::answer(None));
+    if decide(named, to, from, tell).is_ok() {
+        say("passed");
     }
     true
 }
 
+fn said_of(failure: &Counterexample) -> String {
+    let halves = failure.missing();
+    let halves = halves.iter().map(|(site, half)| format!("{site} {half}"));
+    let halves = halves.collect::<Vec<_>>().join("\n");
+    ["failed", &halves, &failure.sentence(), &failure.text()].join(APART)
+}
+
 fn say(text: &str) {
-    let mut out = std::io::stdout().lock();
+    let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())
         .expect("the parent process reads the output");
     out.flush().expect("the parent process reads the output");
+}
+
+/// Decides all cells, and returns the matrix as text: a row for each ordering of the completer,
+/// with a cell for each ordering of the waiter. Runs this program again for each model, with words
+/// that [`cell`] takes.
+///
+/// # Errors
+/// If a process cannot be run, or gives no answer.
+pub fn matrix() -> io::Result<String> {
+    let (started, mut right) = (Instant::now(), 0);
+    let line = |head: &str, cells: [String; 5]| {
+        let cells = cells.map(|cell| format!("{cell:<14}")).concat();
+        format!("{head:<9}{cells}").trim_end().to_owned()
+    };
+    let names = ORDERINGS.map(|(name, _)| name);
+    let mut lines = vec![
+        format!("rows: the completer's exchange, {COMPLETER}"),
+        format!("columns: the waiter's exchange, {WAITER}\n"),
+        line("", names.map(str::to_owned)),
+    ];
+    for completer in names {
+        let mut verdicts = [const { String::new() }; 5];
+        for (verdict, waiter) in verdicts.iter_mut().zip(names) {
+            *verdict = decided(completer, waiter)?;
+            right += usize::from(verdict == "right");
+        }
+        lines.push(line(completer, verdicts));
+    }
+    let each = started.elapsed().as_millis() / 25;
+    lines.push(format!("\n{right} of 25 right, {each} ms for each."));
+    lines.push(
+        "result: what the completer wrote does not reach the waiter. waker: what the waiter made \
+         does not reach the completer.\n"
+            .to_owned(),
+    );
+    Ok(lines.join("\n"))
+}
+
+/// What is not published with these orderings, or `right`.
+fn decided(completer: &str, waiter: &str) -> io::Result<String> {
+    let mut broken = Vec::new();
+    for published in Published::ALL.map(Published::name) {
+        let mut model = Command::new(env::current_exe()?);
+        model.args(["cell", published, completer, waiter]);
+        let process::Output { stdout, stderr, .. } = model.stdin(Stdio::null()).output()?;
+        let said = String::from_utf8_lossy(&stdout);
+        match said.split(APART).next() {
+            Some("passed") => {}
+            Some("failed") => broken.push(published),
+            _ => return Err(io::Error::other(String::from_utf8_lossy(&stderr))),
+        }
+    }
+    Ok(match broken.is_empty() {
+        true => "right".to_owned(),
+        false => broken.join(", "),
+    })
 }

@@ -12,12 +12,38 @@ use joint::{
 };
 use joint_switch::model::Weakened;
 
-use super::{COMPLETER, Published, WAITER};
+use super::{COMPLETER, WAITER};
 use crate::{
     Wakes,
     lab::{Counterexample, cell::UnsafeCell, explain_with, name_thread, name_value, thread},
     model,
 };
+
+/// The data that must reach the other side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Published {
+    /// The completer's writes before its exchange must reach the waiter that learns of the end.
+    Result,
+    /// The waker that the waiter made before its exchange must reach the completer that takes it.
+    Waker,
+}
+
+impl Published {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Result, Self::Waker];
+
+    /// Returns its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Result => "result",
+            Self::Waker => "waker",
+        }
+    }
+
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
 
 /// Runs the model for `published`, with these orderings of the completer's and the waiter's
 /// exchange.
@@ -27,7 +53,7 @@ use crate::{
 ///
 /// # Panics
 /// If the model never reached both exchanges.
-pub fn decide(
+pub(super) fn decide(
     published: Published,
     completer: Ordering,
     waiter: Ordering,

@@ -1,31 +1,16 @@
 //! The matrix of the two exchanges of the completion: which cells are right, which are wrong, and
 //! that every counterexample names exactly the halves that its cell lacks.
 
-use std::{
-    collections::BTreeSet,
-    process::{Command, Output},
-    sync::atomic::Ordering,
-};
+use std::{collections::BTreeSet, process::Command, sync::atomic::Ordering};
 
-use loom_tests::matrix::{COMPLETER, ORDERINGS, Published, WAITER, name};
+use loom_tests::matrix::{COMPLETER, ORDERINGS, Published, WAITER};
 
 use crate::compare;
 
-fn lab(words: &[&str]) -> Output {
-    let output = Command::new(env!("CARGO_BIN_EXE_lab")).args(words).output();
-    output.expect("the lab is built with its tests")
-}
-
 fn said(words: &[&str]) -> String {
-    let output = lab(words);
+    let output = Command::new(env!("CARGO_BIN_EXE_lab")).args(words).output();
+    let output = output.expect("the lab is built with its tests");
     String::from_utf8(output.stdout).expect("the lab writes UTF-8")
-}
-
-/// The lab's verdict on one model: `passed`, or `failed`, the missing halves, the sentence and the
-/// text.
-fn decided(published: Published, completer: Ordering, waiter: Ordering) -> Vec<String> {
-    let said = said(&["cell", published.name(), name(completer), name(waiter)]);
-    said.split("\n---\n").map(str::to_owned).collect()
 }
 
 fn releases(ordering: Ordering) -> bool {
@@ -48,36 +33,35 @@ fn halves(published: Published, completer: Ordering, waiter: Ordering) -> [(Stri
     ]
 }
 
-fn pairs() -> impl Iterator<Item = (Ordering, Ordering)> {
-    let rows = ORDERINGS.iter();
-    rows.flat_map(|&completer| ORDERINGS.map(|waiter| (completer, waiter)))
-}
-
 #[test]
 fn each_counterexample_names_the_halves_that_its_cell_lacks() {
     let mut failed = BTreeSet::new();
-    for (completer, waiter) in pairs() {
-        for published in Published::ALL {
-            let parts = decided(published, completer, waiter);
-            let halves = halves(published, completer, waiter);
-            let lacking: Vec<_> = halves.iter().filter(|half| !half.1).collect();
-            if lacking.is_empty() {
-                assert_eq!(parts, ["passed"]);
-                continue;
-            }
-            failed.insert((name(completer), name(waiter)));
-            let named: Vec<_> = parts[1].lines().collect();
-            let cell = format!("{published:?} {completer:?} {waiter:?}: {}", parts[2]);
-            assert!(!named.is_empty(), "{cell}");
-            for half in &named {
-                assert!(lacking.iter().any(|lacks| lacks.0 == *half), "{cell}");
-            }
-            // The waiter may also learn of the result from its first load, which acquires in every
-            // cell.
-            let by_load =
-                published == Published::Result && parts[3].contains(".load(Acquire) = DONE");
-            assert!(by_load || named.len() == lacking.len(), "{cell}");
+    let pairs = ORDERINGS
+        .iter()
+        .flat_map(|&row| ORDERINGS.map(|column| (row, column)));
+    for (((to, completer), (from, waiter)), published) in
+        pairs.flat_map(|pair| Published::ALL.map(|published| (pair, published)))
+    {
+        // `passed`, or `failed`, the missing halves, the sentence and the text.
+        let said = said(&["cell", published.name(), to, from]);
+        let parts: Vec<_> = said.split("\n---\n").collect();
+        let halves = halves(published, completer, waiter);
+        let lacking: Vec<_> = halves.iter().filter(|half| !half.1).collect();
+        if lacking.is_empty() {
+            assert_eq!(parts, ["passed"]);
+            continue;
         }
+        failed.insert((to, from));
+        let named: Vec<_> = parts[1].lines().collect();
+        let cell = format!("{published:?} {to} {from}: {}", parts[2]);
+        assert!(!named.is_empty(), "{cell}");
+        for half in &named {
+            assert!(lacking.iter().any(|lacks| lacks.0 == *half), "{cell}");
+        }
+        // The waiter may also learn of the result from its first load, which acquires in every
+        // cell.
+        let by_load = published == Published::Result && parts[3].contains(".load(Acquire) = DONE");
+        assert!(by_load || named.len() == lacking.len(), "{cell}");
     }
     assert_eq!(failed.len(), 21);
 }
