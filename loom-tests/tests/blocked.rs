@@ -98,15 +98,6 @@ fn a_local_task_that_is_woken_by_its_blocked_thread_runs() {
     });
 }
 
-#[test]
-fn a_main_future_that_is_woken_by_its_blocked_thread_runs() {
-    model(|| {
-        let shown = Rc::default();
-        wake_while_blocked(&shown);
-        LocalExecutor::new().block_on(woken_by(&shown));
-    });
-}
-
 /// The blocked thread wakes one task, and another thread wakes a second one meanwhile.
 #[test]
 fn wake_ups_from_here_and_from_elsewhere_both_run() {
@@ -165,22 +156,10 @@ fn blocked_worker(
 #[test]
 fn the_first_deadline_reaches_a_blocked_worker() {
     model_bounded(3, || {
-        let driven = Arc::new(Driven::new(1, true));
+        let driven = Arc::new(Driven::new(1));
         let (sender, receiver) = oneshot::channel();
         let worker = blocked_worker(&driven, receiver);
         driven.arm(PAST, Sends::waker(sender));
-        worker.join().unwrap();
-    });
-}
-
-#[test]
-fn the_first_descriptor_reaches_a_blocked_worker() {
-    model_bounded(3, || {
-        let driven = Arc::new(Driven::new(1, true));
-        let (sender, receiver) = oneshot::channel();
-        let worker = blocked_worker(&driven, receiver);
-        driven.make_reactor();
-        driven.tell(Sends::waker(sender));
         worker.join().unwrap();
     });
 }
@@ -190,7 +169,7 @@ fn the_first_descriptor_reaches_a_blocked_worker() {
 #[test]
 fn the_end_reaches_a_blocked_worker() {
     model_bounded(3, || {
-        let driven = Arc::new(Driven::new(1, true));
+        let driven = Arc::new(Driven::new(1));
         let closed = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = oneshot::channel::<u32>();
         let worker = {

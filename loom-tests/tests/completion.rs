@@ -127,115 +127,31 @@ impl Waiter {
     }
 }
 
-/// Runs the waiter's part against the completer's, and returns after both. Every check of an
-/// ordering must precede the join.
-fn against<R>(how: Ended, waiter: impl FnOnce(Waiter) -> R) -> R {
-    let link = Link::new();
-    let completer = thread::spawn(move || link.finish(how));
-    others_first();
-    let outcome = waiter(Waiter::new(link));
-    completer.join().unwrap();
-    outcome
-}
-
-fn poll(how: Ended) {
-    model_from_both_sides(move || {
-        let (mut waiter, wakes, ready) = against(how, |mut waiter| {
-            let wakes = Wakes::new();
-            let ready = waiter.poll(&wakes, how);
-            (waiter, wakes, ready)
-        });
-        if ready {
-            assert_eq!(wakes.count(), 0, "it was never pending");
-        } else {
-            assert_eq!(wakes.count(), 1);
-            assert!(waiter.poll(&wakes, how), "a wake-up without a result");
-        }
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn poll_again_with_the_same_waker(how: Ended) {
-    model_from_both_sides(move || {
-        let (wakes, pending) = against(how, |mut waiter: Waiter| {
-            let wakes = Wakes::new();
-            let pending = !waiter.poll(&wakes, how);
-            if pending && !waiter.poll(&wakes, how) {
-                waiter.detach(how, true);
-            }
-            (wakes, pending)
-        });
-        assert!(wakes.count() <= usize::from(pending));
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn poll_again_with_another_waker(how: Ended) {
-    model_from_both_sides(move || {
-        let (mut waiter, wakes, ready) = against(how, |mut waiter| {
-            let wakes = [Wakes::new(), Wakes::new()];
-            let polled = waiter.poll(&wakes[0], how);
-            let ready = [polled, polled || waiter.poll(&wakes[1], how)];
-            (waiter, wakes, ready)
-        });
-        let ([first, last], [polled, polled_again]) = (wakes, ready);
-        if !polled_again {
-            assert!(waiter.poll(&last, how), "a wake-up without a result");
-        }
-        let of_first = usize::from(!polled && polled_again);
-        assert_eq!(first.count(), of_first);
-        assert_eq!(last.count(), usize::from(!polled_again));
-        assert_eq!((first.wakers(), last.wakers()), (0, 0));
-    });
-}
-
-fn detach(how: Ended) {
-    model_from_both_sides(move || {
-        against(how, |waiter: Waiter| waiter.detach(how, false));
-    });
-}
-
-fn poll_then_detach(how: Ended) {
-    model_from_both_sides(move || {
-        let (wakes, woken) = against(how, |mut waiter: Waiter| {
-            let wakes = Wakes::new();
-            let woken = !waiter.poll(&wakes, how) && waiter.detach(how, true);
-            (wakes, woken)
-        });
-        assert_eq!(wakes.count(), usize::from(woken));
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn poll_with_two_wakers_then_detach(how: Ended) {
-    model_from_both_sides(move || {
-        let (first, last) = (Wakes::new(), Wakes::new());
-        against(how, |mut waiter: Waiter| {
-            let ready = [&first, &last].iter().any(|wakes| waiter.poll(wakes, how));
-            if !ready {
-                waiter.detach(how, true);
-            }
-        });
-        assert!(first.count() + last.count() <= 1);
-        assert_eq!((first.wakers(), last.wakers()), (0, 0));
-    });
-}
-
-type Then = fn(&mut Waiter, &[Arc<Wakes>; 2], Ended) -> bool;
-
-/// The waiter has registered before the completer begins, and detaches unless it finds the end.
-fn registered_before(how: Ended, then: Then) {
+/// Runs the two sides of a word. The waiter polls with the wakers of these numbers before the
+/// completer begins, then with the others beside it. It stays until the end, or leaves. Every check
+/// of an ordering must precede the join.
+fn race(how: Ended, before: &'static [usize], beside: &'static [usize], stays: bool) {
     model_from_both_sides(move || {
         let wakes = [Wakes::new(), Wakes::new()];
         let link = Link::new();
         let mut waiter = Waiter::new(link);
-        assert!(!waiter.poll(&wakes[0], how));
+        assert!(before.iter().all(|&waker| !waiter.poll(&wakes[waker], how)));
         let completer = thread::spawn(move || link.finish(how));
         others_first();
-        if !then(&mut waiter, &wakes, how) {
-            waiter.detach(how, true);
+        let ready = beside.iter().any(|&waker| waiter.poll(&wakes[waker], how));
+        let polls = [before, beside].concat();
+        if stays && !ready {
+            completer.join().unwrap();
+            let last = &wakes[polls[polls.len() - 1]];
+            assert_eq!(last.count(), 1);
+            assert!(waiter.poll(last, how), "a wake-up without a result");
+        } else {
+            let is_woken = !ready && waiter.detach(how, !polls.is_empty());
+            completer.join().unwrap();
+            let woken = wakes[0].count() + wakes[1].count();
+            assert!(woken <= usize::from(polls.len() > 1 || !ready && !polls.is_empty()));
+            assert!(ready || woken == usize::from(is_woken && !polls.is_empty()));
         }
-        completer.join().unwrap();
         assert!(wakes[0].count() + wakes[1].count() <= 1);
         assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
     });
@@ -362,16 +278,16 @@ fn each_operation_makes_one_exchange_at_most() {
 
 models_of! {
     Ended::Done, Ended::Abandoned;
-    complete_against_poll / abandon_against_poll: poll;
-    complete_against_poll_again_with_the_same_waker / abandon_against_poll_again_with_the_same_waker: poll_again_with_the_same_waker;
-    complete_against_poll_again_with_another_waker / abandon_against_poll_again_with_another_waker: poll_again_with_another_waker;
-    complete_against_detach / abandon_against_detach: detach;
-    complete_against_poll_then_detach / abandon_against_poll_then_detach: poll_then_detach;
-    complete_against_poll_of_a_registered_waiter / abandon_against_poll_of_a_registered_waiter: |how| registered_before(how, |waiter, wakes, how| waiter.poll(&wakes[0], how));
+    complete_against_poll / abandon_against_poll: |how| race(how, &[], &[0], true);
+    complete_against_poll_again_with_the_same_waker / abandon_against_poll_again_with_the_same_waker: |how| race(how, &[], &[0, 0], false);
+    complete_against_poll_again_with_another_waker / abandon_against_poll_again_with_another_waker: |how| race(how, &[], &[0, 1], true);
+    complete_against_detach / abandon_against_detach: |how| race(how, &[], &[], false);
+    complete_against_poll_then_detach / abandon_against_poll_then_detach: |how| race(how, &[], &[0], false);
+    complete_against_poll_of_a_registered_waiter / abandon_against_poll_of_a_registered_waiter: |how| race(how, &[0], &[0], false);
 }
 
 models! {
-    complete_against_poll_with_two_wakers_then_detach: poll_with_two_wakers_then_detach(Ended::Done);
-    complete_against_detach_of_a_registered_waiter: registered_before(Ended::Done, |_, _, _| false);
-    complete_against_another_waker_of_a_registered_waiter: registered_before(Ended::Done, |waiter, wakes, how| waiter.poll(&wakes[1], how));
+    complete_against_poll_with_two_wakers_then_detach: race(Ended::Done, &[], &[0, 1], false);
+    complete_against_detach_of_a_registered_waiter: race(Ended::Done, &[0], &[], false);
+    complete_against_another_waker_of_a_registered_waiter: race(Ended::Done, &[0], &[1], false);
 }

@@ -95,30 +95,6 @@ fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
     }
 }
 
-/// Each of two workers steals from the other while it has tasks of its own. Neither waits for the
-/// other. The model does not see the count of the queues' owners, so the main thread has the last
-/// of each.
-#[test]
-fn two_workers_steal_from_each_other() {
-    model_bounded(2, || {
-        let (one, other, drops) = (Deques::new(), Deques::new(), Drops::default());
-        one.push_spawned(drops.value());
-        other.push_spawned(drops.value());
-        let (of_one, of_other) = (one.stealer(), other.stealer());
-        let work = |own: Deques<Value>, from: Stealer<Value>| {
-            take(own.steal_and_pop(&from, usize::MAX));
-            while let Some(task) = own.pop_newest_spawned() {
-                task.take();
-            }
-            (own, from)
-        };
-        let thread = thread::spawn(move || work(one, of_other));
-        let _owned = work(other, of_one);
-        let _owned_there = thread.join().unwrap();
-        drops.assert_all_of(2);
-    });
-}
-
 const RING: &str = "executor::ring";
 
 #[test]

@@ -12,30 +12,18 @@ const PAST: u64 = 0;
 /// A century away, by the clock of the driver.
 const FUTURE: u64 = 3_000_000_000_000_000_000;
 
-/// The step that is left out, to show that it is needed.
-#[derive(Clone, Copy, PartialEq)]
-enum Forget {
-    Nothing,
-    /// The check, by a worker that parks elsewhere, whether the driver has become useful.
-    Vacancy,
-    /// The ring for a worker that parks in the driver.
-    Ring,
-}
-
 struct World {
     driven: Driven,
     queue: AtomicUsize,
     closed: AtomicBool,
-    forget: Forget,
 }
 
 impl World {
-    fn new(workers: usize, forget: Forget) -> Arc<Self> {
+    fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self {
-            driven: Driven::new(workers, forget != Forget::Ring),
+            driven: Driven::new(workers),
             queue: AtomicUsize::new(0),
             closed: AtomicBool::new(false),
-            forget,
         })
     }
 
@@ -76,9 +64,8 @@ impl World {
         self.driven.sleep.begin(worker);
         self.driven.sleep.search();
         while !is_over(self) {
-            let looks = self.forget != Forget::Vacancy;
             let urgent = || self.is_closed() || self.has_work();
-            self.driven.park(worker, looks, urgent, || self.has_work());
+            self.driven.park(worker, urgent, || self.has_work());
         }
         self.driven.sleep.found(|| self.has_work());
     }
@@ -86,9 +73,9 @@ impl World {
 
 /// A worker with nothing to do parks, in the driver or elsewhere, until its waker reports an event
 /// that another thread causes. `before` prepares the world.
-fn against_rest(forget: Forget, before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
+fn against_rest(before: fn(&Driven), come: fn(&Driven, &Arc<Wakes>)) {
     model_bounded(3, move || {
-        let world = World::new(1, forget);
+        let world = World::new(1);
         before(&world.driven);
         let wakes = Wakes::new();
         let worker = start(&world, {
@@ -128,7 +115,7 @@ fn first_descriptor(driven: &Driven, wakes: &Arc<Wakes>) {
 /// deadlines, and is then blocked in its poll.
 fn deadlines_of_a_worker(deadlines: usize) {
     model_bounded(3, move || {
-        let world = World::new(2, Forget::Nothing);
+        let world = World::new(2);
         far_deadline(&world.driven);
         let wakes = Wakes::new();
         let worker = start(&world, {
@@ -147,7 +134,7 @@ fn deadlines_of_a_worker(deadlines: usize) {
 #[test]
 fn a_deadline_reaches_a_keeper_that_wakes_up_anyway() {
     model_bounded(3, || {
-        let world = World::new(3, Forget::Nothing);
+        let world = World::new(3);
         let wakes = Wakes::new();
         far_deadline(&world.driven);
         world.driven.arm_as(1, PAST, wakes.waker());
@@ -162,9 +149,9 @@ fn a_deadline_reaches_a_keeper_that_wakes_up_anyway() {
 }
 
 /// A task from outside, and the shutdown, against a worker that parks in the driver.
-fn push_and_close(forget: Forget, before: fn(&Driven)) {
+fn push_and_close(before: fn(&Driven)) {
     model_bounded(3, move || {
-        let world = World::new(1, forget);
+        let world = World::new(1);
         before(&world.driven);
         let worker = start(&world, |world| {
             world.search(0, World::take);
@@ -178,20 +165,9 @@ fn push_and_close(forget: Forget, before: fn(&Driven)) {
 
 /// A worker is woken by a bell that may not exist yet. Then the first descriptor creates the
 /// reactor, in which the worker may be about to park.
-fn wake_and_first_descriptor(wake: fn(&World), is_over: fn(&World) -> bool) {
-    model_bounded(3, move || {
-        let world = World::new(1, Forget::Nothing);
-        far_deadline(&world.driven);
-        let worker = start(&world, move |world| world.search(0, is_over));
-        wake(&world);
-        world.driven.make_reactor();
-        worker.join().unwrap();
-    });
-}
-
 fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool) {
     model_bounded(2, move || {
-        let world = World::new(1, Forget::Nothing);
+        let world = World::new(1);
         far_deadline(&world.driven);
         let worker = start(&world, move |world| world.search(0, is_over));
         let maker = start(&world, |world| world.driven.make_reactor());
@@ -206,7 +182,7 @@ fn wake_while_the_reactor_is_made(wake: fn(&World), is_over: fn(&World) -> bool)
 /// keeper while it is blocked in the timers' lock, which loom does not allow.
 fn beside_a_stopped_waker(before: fn(&Driven), stops: fn(&World), needs: fn(&World, &Arc<Wakes>)) {
     each_step(1, move |stopped| {
-        let world = World::new(1, Forget::Nothing);
+        let world = World::new(1);
         before(&world.driven);
         let wakes = Wakes::new();
         let worker = start(&world, {
@@ -228,21 +204,17 @@ fn beside_a_stopped_waker(before: fn(&Driven), stops: fn(&World), needs: fn(&Wor
 }
 
 #[test]
-fn an_earlier_deadline_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
-    for before in [far_deadline, reactor] {
-        for stops in [World::inject, World::pin] {
-            beside_a_stopped_waker(before, stops, |world, wakes| {
-                deadline(&world.driven, wakes);
-            });
-        }
-    }
-}
-
-#[test]
-fn the_end_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
-    for before in [far_deadline, reactor] {
-        for stops in [World::inject, World::pin] {
-            beside_a_stopped_waker(before, stops, |world, _| world.close());
+fn a_deadline_and_the_end_reach_a_keeper_that_a_stopped_thread_has_claimed() {
+    type Needs = fn(&World, &Arc<Wakes>);
+    let needs: [Needs; 2] = [
+        |world, wakes| deadline(&world.driven, wakes),
+        |world, _| world.close(),
+    ];
+    for needs in needs {
+        for before in [far_deadline, reactor] {
+            for stops in [World::inject, World::pin] {
+                beside_a_stopped_waker(before, stops, needs);
+            }
         }
     }
 }
@@ -253,7 +225,7 @@ fn the_end_reaches_a_keeper_that_a_stopped_thread_has_claimed() {
 fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made() {
     for needs in [World::close, World::inject, World::pin] {
         each_step(1, move |stopped| {
-            let world = World::new(1, Forget::Nothing);
+            let world = World::new(1);
             far_deadline(&world.driven);
             let is_over = |world: &World| world.is_closed() || world.take();
             let worker = start(&world, move |world| world.search(0, is_over));
@@ -273,7 +245,7 @@ fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made(
 /// leave the task to the other, or come back for it.
 fn two_workers(before: fn(&Driven)) {
     model_bounded(2, move || {
-        let world = World::new(2, Forget::Nothing);
+        let world = World::new(2);
         before(&world.driven);
         let due = Flag::new();
         let workers = [0, 1].map(|i| {
@@ -297,47 +269,43 @@ fn two_workers(before: fn(&Driven)) {
 /// [`Driven::take_over`] says.
 fn against_take_over(
     driven: &Arc<Driven>,
-    [looks, watches, again]: [bool; 3],
+    visited: bool,
     does: impl FnOnce(&Driven, &mut dyn FnMut()),
 ) {
     let mut other = None;
     does(driven, &mut || {
-        other = Some(start(driven, move |driven| {
-            driven.take_over(1, looks, watches, again)
-        }));
+        other = Some(start(driven, move |driven| driven.take_over(1, visited)));
     });
     other.expect("it was started").join().unwrap();
 }
 
 /// A keeper that leaves relies on a lookout that is about to sleep, or wakes it.
-fn leaving_against_going_to_sleep(looks: bool) {
-    model(move || {
-        let driven = Arc::new(Driven::new(2, true));
+fn leaving_against_going_to_sleep() {
+    model(|| {
+        let driven = Arc::new(Driven::new(2));
         driven.arm_as(0, PAST, Wakes::new().waker());
-        against_take_over(&driven, [looks, false, false], |driven, start| {
-            driven.keep_and_leave(0, start);
+        against_take_over(&driven, false, |driven, start| {
+            driven.keep_and_leave(0, start)
         });
     });
 }
 
 /// A worker that visits the driver says nothing when it goes, and may then be away for long.
-fn visit_against_going_to_sleep(watches: bool) {
-    model(move || {
-        let driven = Arc::new(Driven::new(2, true));
+fn visit_against_going_to_sleep() {
+    model(|| {
+        let driven = Arc::new(Driven::new(2));
         driven.make_reactor();
-        against_take_over(&driven, [true, watches, watches], |driven, start| {
-            driven.visit(start)
-        });
+        against_take_over(&driven, true, |driven, start| driven.visit(start));
     });
 }
 
 /// A keeper that has left the driver visits it.
-fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
-    model_bounded(2, move || {
-        let driven = Arc::new(Driven::new(2, true));
+fn leaving_and_a_visit_against_going_to_sleep() {
+    model_bounded(2, || {
+        let driven = Arc::new(Driven::new(2));
         driven.make_reactor();
         driven.arm_as(0, PAST, Wakes::new().waker());
-        against_take_over(&driven, [true, true, again], |driven, start| {
+        against_take_over(&driven, true, |driven, start| {
             driven.keep_and_leave(0, start);
             driven.visit(|| ());
         });
@@ -345,35 +313,22 @@ fn leaving_and_a_visit_against_going_to_sleep(again: bool) {
 }
 
 models! {
-    the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, deadline);
-    an_earlier_deadline_reaches_the_keeper: against_rest(Forget::Nothing, far_deadline, deadline);
-    an_earlier_deadline_reaches_the_keeper_in_the_reactor: against_rest(Forget::Nothing, reactor, deadline);
+    the_first_deadline_reaches_a_worker_that_is_about_to_park_outside_the_driver: against_rest(unused, deadline);
+    an_earlier_deadline_reaches_the_keeper: against_rest(far_deadline, deadline);
+    an_earlier_deadline_reaches_the_keeper_in_the_reactor: against_rest(reactor, deadline);
     /// No sooner than the earliest deadline, unless the keeper has removed that already.
-    a_deadline_after_one_that_was_given_up_reaches_the_keeper: against_rest(Forget::Nothing, given_up, deadline);
-    the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver: against_rest(Forget::Nothing, unused, first_descriptor);
-    the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline: against_rest(Forget::Nothing, far_deadline, first_descriptor);
+    a_deadline_after_one_that_was_given_up_reaches_the_keeper: against_rest(given_up, deadline);
+    the_first_descriptor_reaches_a_worker_about_to_park_outside_the_driver: against_rest(unused, first_descriptor);
+    the_first_descriptor_reaches_a_keeper_that_sleeps_until_a_deadline: against_rest(far_deadline, first_descriptor);
     an_earlier_deadline_of_a_busy_worker_reaches_the_keeper: deadlines_of_a_worker(1);
     /// The second deadline is announced while the keeper may be awake for the first.
     two_deadlines_of_a_busy_worker_reach_the_keeper: deadlines_of_a_worker(2);
-    a_push_and_the_end_reach_the_keeper: push_and_close(Forget::Nothing, far_deadline);
-    a_push_and_the_end_reach_the_keeper_in_the_reactor: push_and_close(Forget::Nothing, reactor);
-    a_push_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::inject, World::take);
-    a_pinned_push_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::pin, World::take);
-    the_end_before_the_first_descriptor_reaches_the_keeper: wake_and_first_descriptor(World::close, World::is_closed);
+    a_push_and_the_end_reach_the_keeper: push_and_close(far_deadline);
+    a_push_and_the_end_reach_the_keeper_in_the_reactor: push_and_close(reactor);
     the_end_while_the_reactor_is_made_reaches_the_keeper: wake_while_the_reactor_is_made(World::close, World::is_closed);
     a_task_and_a_deadline_reach_two_workers: two_workers(far_deadline);
-    #[should_panic(expected = "deadlock")]
-    a_worker_must_check_for_a_vacant_driver_before_it_parks_elsewhere: against_rest(Forget::Vacancy, unused, deadline);
-    #[should_panic(expected = "deadlock")]
-    a_keeper_in_the_reactor_must_be_rung_for: push_and_close(Forget::Ring, reactor);
     a_pinned_push_while_the_reactor_is_made_reaches_the_keeper: wake_while_the_reactor_is_made(World::pin, World::take);
-    a_keeper_that_leaves_leaves_somebody_behind: leaving_against_going_to_sleep(true);
-    #[should_panic(expected = "deadlock")]
-    a_lookout_that_goes_to_sleep_must_look_at_the_driver: leaving_against_going_to_sleep(false);
-    a_worker_that_misses_a_visited_driver_takes_it_over: visit_against_going_to_sleep(true);
-    #[should_panic(expected = "deadlock")]
-    a_worker_must_not_sleep_beside_a_visited_driver: visit_against_going_to_sleep(false);
-    a_keeper_that_leaves_and_visits_the_driver_leaves_somebody_behind: leaving_and_a_visit_against_going_to_sleep(true);
-    #[should_panic(expected = "deadlock")]
-    a_worker_must_look_again_whether_the_driver_is_only_visited: leaving_and_a_visit_against_going_to_sleep(false);
+    a_keeper_that_leaves_leaves_somebody_behind: leaving_against_going_to_sleep();
+    a_worker_that_misses_a_visited_driver_takes_it_over: visit_against_going_to_sleep();
+    a_keeper_that_leaves_and_visits_the_driver_leaves_somebody_behind: leaving_and_a_visit_against_going_to_sleep();
 }

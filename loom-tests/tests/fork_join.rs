@@ -9,7 +9,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use loom_tests::{join_all, lab::thread};
+use loom_tests::lab::thread;
 
 use crate::prelude::*;
 
@@ -113,27 +113,6 @@ fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
         thief.join().unwrap();
         runs.assert(2);
         drops.assert_all_of(5);
-    });
-}
-
-#[test]
-fn two_thieves_never_take_the_same() {
-    model_bounded(2, || {
-        let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
-        let runs = Arc::new(Count::default());
-        let thieves = [(); 2].map(|()| {
-            let forks = forks.clone();
-            start(move || {
-                forks.steal(|run| run());
-            })
-        });
-        // SAFETY: only the owner calls this.
-        let (a, ()) = unsafe { forks.join(|| join_two(&forks, &drops, &runs), || runs.bump()) };
-        drop(a);
-        join_all(thieves);
-        runs.assert(2);
-        drops.assert_all_of(3);
-        assert!(!forks.has_jobs());
     });
 }
 

@@ -6,7 +6,7 @@
 use std::sync::{Mutex, atomic::AtomicUsize};
 
 use joint_executor::model::Sleep;
-use loom_tests::{join_all, lab::thread};
+use loom_tests::lab::thread;
 
 use crate::prelude::*;
 
@@ -91,27 +91,6 @@ impl World {
 fn assert_in_order(ran: &[usize]) {
     let of = |first: bool| ran.iter().filter(move |&&number| (number < 10) == first);
     assert!(of(true).is_sorted() && of(false).is_sorted(), "{ran:?}");
-}
-
-#[test]
-fn two_push_while_another_takes() {
-    model_bounded(3, || {
-        let world = World::new();
-        let other = start(&world, move |world| world.push(10));
-        let taker = start(&world, |world| world.take(1) + world.take(2));
-        world.push(0);
-        world.push(1);
-        other.join().unwrap();
-        let mut taken = taker.join().unwrap();
-        while !world.inbox.is_empty() {
-            taken += world.take(1);
-        }
-        assert_eq!(taken, 3);
-        let ran = world.ran();
-        assert_eq!(ran.len(), 3);
-        assert_in_order(&ran);
-        world.assert_over(3);
-    });
 }
 
 #[test]
@@ -217,41 +196,6 @@ fn search(world: &World, worker: usize) {
     sleep.found(|| !world.inbox.is_empty());
 }
 
-/// The queue and the sleep protocol together: two tasks are pushed from outside, and each of two
-/// workers is blocked by the task that it takes. The other task is in the hands or in the backlog
-/// of the worker that was first. With two preemptions it has 311,165 executions, with one 814.
-#[test]
-fn two_tasks_from_outside_reach_two_workers() {
-    model_bounded(1, || {
-        let world = World::new();
-        let workers = [0, 1].map(|worker| start(&world, move |world| search(&world, worker)));
-        for number in 0..2 {
-            world.push(number);
-            world.sleep.notify_from_outside();
-        }
-        join_all(workers);
-        assert_eq!(world.ran().len(), 2);
-        world.assert_over(2);
-    });
-}
-
-#[test]
-fn a_task_that_an_active_worker_leaves_in_the_inbox_is_found() {
-    model_bounded(2, || {
-        let world = World::new();
-        world.push(0);
-        world.push(1);
-        let other = start(&world, |world| search(&world, 1));
-        let taken = world.take(1);
-        if taken == 1 && !world.inbox.is_empty() {
-            world.sleep.notify();
-        }
-        other.join().unwrap();
-        world.take_rest();
-        world.assert_over(2);
-    });
-}
-
 /// Takes alone until the queue looks empty, as a worker does that is about to sleep.
 fn take_until_empty(world: &World) {
     let mut fruitless = false;
@@ -312,23 +256,6 @@ fn pushes_against_sleep(notify: fn(&Sleep)) {
         other.join().unwrap();
         worker.join().unwrap();
         assert_eq!(world.ran().len(), 2);
-        world.assert_over(2);
-    });
-}
-
-/// A task is queued when a taker reaches the last one, while another is pushed. Either the taker
-/// takes the last task and the push starts over, or the push links its task behind it.
-#[test]
-fn a_push_behind_the_last_is_not_lost() {
-    model(|| {
-        let world = World::new();
-        world.push(0);
-        let taker = start(&world, |world| world.take(1));
-        world.push(1);
-        world.take(2);
-        taker.join().unwrap();
-        take_until_empty(&world);
-        assert_eq!(world.sorted(), [0, 1]);
         world.assert_over(2);
     });
 }

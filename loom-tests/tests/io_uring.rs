@@ -129,14 +129,6 @@ fn a_waiter_is_woken_by_the_answer() {
     });
 }
 
-/// The task has moved to another thread meanwhile, which polls or drops the operation.
-fn moved(then: Then) {
-    waiting(move |mut operation, wakes| {
-        let task = thread::spawn(move || _ = then(&mut operation, &wakes));
-        task.join().unwrap();
-    });
-}
-
 /// The request is queued at the first poll, which wakes the task. What comes next submits it, and
 /// the kernel answers at once.
 fn queued(then: Then) {
@@ -155,17 +147,6 @@ fn queued(then: Then) {
         drop(operation);
         taken(&started).join().unwrap();
         check(&drops, &wakes);
-    });
-}
-
-#[test]
-fn an_operation_that_is_not_polled_is_dropped_with_its_buffer() {
-    model_from_both_sides(|| {
-        let drops = Drops::default();
-        let (unused, asked) = operation(&drops, |_| ());
-        drop(unused);
-        assert!(asked.lock().unwrap().is_none());
-        drops.assert_all_of(1);
     });
 }
 
@@ -273,8 +254,6 @@ models! {
     an_answer_against_a_drop: later(leave);
     an_answer_against_a_poll_again: later(poll_again);
     an_answer_against_a_poll_with_another_waker: later(poll_with_another_waker);
-    an_answer_against_a_drop_on_another_thread: moved(leave);
-    an_answer_against_a_poll_on_another_thread: moved(poll_with_another_waker);
     an_answer_to_a_queued_request_against_its_poll: queued(poll_again);
     an_answer_to_a_queued_request_against_its_drop: queued(leave);
 }

@@ -111,25 +111,6 @@ fn an_end_against_the_insertion_of_another() {
     });
 }
 
-/// Keeps looking for tasks that have ended until all are found, so that no wake-up and no join
-/// makes an edge.
-#[test]
-fn two_ends_against_looks() {
-    model(|| {
-        let drops = Drops::default();
-        let (runnables, mut set): (Vec<_>, JoinSet<_>) = (0..2).map(|_| value(&drops)).unzip();
-        let threads: Vec<_> = runnables.into_iter().map(run).collect();
-        while !set.is_empty() {
-            match set.try_join_next() {
-                Some(result) => result.unwrap().look(),
-                None => thread::yield_now(),
-            }
-        }
-        drops.assert_all_of(2);
-        join_all(threads);
-    });
-}
-
 fn gone(detach: bool, polled: bool) {
     model(move || {
         let drops = Drops::default();

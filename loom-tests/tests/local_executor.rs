@@ -78,30 +78,6 @@ fn each_push_is_taken_once_and_whole() {
     });
 }
 
-#[test]
-fn pushes_of_one_thread_are_taken_in_order() {
-    model(|| {
-        let inbox = Arc::new(LocalInbox::new());
-        let order = Arc::new(Mutex::new(Vec::new()));
-        let pusher = {
-            let (inbox, order) = (inbox.clone(), order.clone());
-            thread::spawn(move || {
-                for i in 0..2 {
-                    let order = order.clone();
-                    let future = async move { order.lock().unwrap().push(i) };
-                    inbox.push(task::spawn_detached(future, |_| {}));
-                }
-            })
-        };
-        while order.lock().unwrap().len() < 2 {
-            thread::yield_now();
-            inbox.take(run);
-        }
-        pusher.join().unwrap();
-        assert_eq!(*order.lock().unwrap(), [0, 1]);
-    });
-}
-
 /// The owner goes to sleep while two threads push: either it finds one of the pushes, or one of
 /// them wakes it, once.
 #[test]
@@ -150,16 +126,6 @@ fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
         }
         None => Poll::Ready(()),
     })
-}
-
-#[test]
-fn a_wake_up_from_elsewhere_ends_the_sleep_of_the_main_future() {
-    model(|| {
-        let executor = LocalExecutor::new();
-        executor.block_on(second_poll(|waker| {
-            thread::spawn(move || waker.wake());
-        }));
-    });
 }
 
 #[test]
@@ -320,24 +286,5 @@ fn a_detached_task_takes_none() {
             assert!(executor.try_tick());
         });
         assert_eq!(taken, 0);
-    });
-}
-
-/// A sleeper must not sleep after the inbox has said that something was pushed.
-#[test]
-#[should_panic(expected = "was pushed, and nobody will wake")]
-fn a_sleeper_must_heed_the_inbox() {
-    model(|| {
-        let inbox = Arc::new(LocalInbox::new());
-        let ran = Arc::new(AtomicUsize::new(0));
-        let pusher = start_pusher(&inbox, &ran);
-        let wakes = Wakes::new();
-        inbox.sleep(ThinWaker::from(wakes.waker()));
-        pusher.join().unwrap();
-        inbox.take(run);
-        assert!(
-            wakes.count() == 1,
-            "a task was pushed, and nobody will wake the sleeper"
-        );
     });
 }

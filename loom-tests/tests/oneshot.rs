@@ -79,21 +79,70 @@ fn against(act: Act) -> (Receiver<Value>, Outcome) {
     (rx, Outcome { act, sender, drops })
 }
 
-fn poll_and_receive(act: Act) {
+/// What the receiver does in the end.
+#[derive(Clone, Copy, PartialEq)]
+enum Then {
+    Drops,
+    Closes,
+    /// It waits until it is woken.
+    Receives,
+}
+
+/// The receiver polls with the wakers of these numbers before the sender begins, then with the
+/// others beside it.
+fn race(act: Act, before: &'static [usize], beside: &'static [usize], then: Then) {
     model_from_both_sides(move || {
-        let (mut rx, outcome) = against(act);
-        let wakes = Wakes::new();
-        if is_ready(act, &mut rx, &wakes) {
-            assert!(!outcome.came_back());
-            assert_eq!(wakes.count(), 0, "it was never pending");
-        } else {
-            // The value is counted once it has been received.
-            outcome.sender.join().unwrap();
-            assert_eq!(wakes.count(), 1);
-            assert!(is_ready(act, &mut rx, &wakes));
-            outcome.drops.assert_all_of(usize::from(act == Send));
+        let (drops, wakes) = (Drops::default(), [Wakes::new(), Wakes::new()]);
+        let woken = || wakes[0].count() + wakes[1].count();
+        let (tx, mut rx) = oneshot::channel();
+        for &waker in before {
+            assert!(poll(&mut rx, &wakes[waker]).is_pending());
         }
-        assert_eq!(wakes.wakers(), 0);
+        let mut sender = Some(start(&drops, move |drops| act.with(tx, &drops)));
+        let mut join = || sender.take().map(|sender| sender.join().unwrap());
+        others_first();
+        let ready = beside
+            .iter()
+            .any(|&waker| is_ready(act, &mut rx, &wakes[waker]));
+        let is_registered = !ready && !(before.is_empty() && beside.is_empty());
+        let (mut came_back, mut received) = (None, ready && act == Send);
+        match then {
+            Then::Receives if !ready => {
+                came_back = join();
+                assert_eq!(woken(), 1);
+                assert!(is_ready(act, &mut rx, &wakes[0]));
+            }
+            Then::Closes => {
+                rx.close();
+                assert!(rx.is_finished());
+                match rx.try_recv() {
+                    Ok(value) => {
+                        act.assert_answer(Ok(value));
+                        received = true;
+                    }
+                    Err(TryRecvError::Closed) => {}
+                    Err(TryRecvError::Empty) => {
+                        panic!("the channel is closed, so `Empty` is wrong")
+                    }
+                }
+                let is_kept = is_registered && act == Send && !received && wakes[0].wakers() > 0;
+                assert!(!is_kept, "a closed channel keeps a waker");
+            }
+            _ => {}
+        }
+        drop(rx);
+        let came_back = came_back.or_else(&mut join).expect("it is joined once");
+        match then {
+            Then::Receives => assert!(!came_back),
+            Then::Closes => assert_eq!(came_back, act == Send && !received),
+            Then::Drops if act == Send && is_registered => {
+                assert_eq!(woken(), usize::from(!came_back));
+            }
+            Then::Drops => assert!(!received || !came_back),
+        }
+        drops.assert_all_of(usize::from(act == Send));
+        assert!(woken() <= 1);
+        assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
     });
 }
 
@@ -130,108 +179,6 @@ fn take_by_pointer(act: Act) {
         assert!(poll.is_pending() || rx.try_recv().is_err(), "taken twice");
         drop(rx);
         assert!(!outcome.came_back() || poll.is_pending());
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn receiver_drop(act: Act) {
-    model_from_both_sides(move || {
-        let (rx, outcome) = against(act);
-        drop(rx);
-        outcome.came_back();
-    });
-}
-
-fn poll_then_drop(act: Act) {
-    model_from_both_sides(move || {
-        let (mut rx, outcome) = against(act);
-        let wakes = Wakes::new();
-        let pending = !is_ready(act, &mut rx, &wakes);
-        drop(rx);
-        let came_back = outcome.came_back();
-        assert!(pending || !came_back);
-        if act == Send {
-            assert_eq!(wakes.count(), usize::from(pending && !came_back));
-        }
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn poll_with_another_waker_then_drop(act: Act) {
-    model_bounded(3, move || {
-        let (mut rx, outcome) = against(act);
-        let (first, last) = (Wakes::new(), Wakes::new());
-        let mut pending = 0;
-        for wakes in [&first, &last] {
-            if is_ready(act, &mut rx, wakes) {
-                break;
-            }
-            pending += 1;
-        }
-        drop(rx);
-        let came_back = outcome.came_back();
-        match pending {
-            0 => assert_eq!((first.count(), last.count()), (0, 0)),
-            1 => assert_eq!((first.count(), last.count()), (1, 0)),
-            _ if act == Send => {
-                assert_eq!((first.count(), last.count()), (0, usize::from(!came_back)));
-            }
-            _ => assert_eq!(first.count(), 0),
-        }
-        assert_eq!((first.wakers(), last.wakers()), (0, 0));
-    });
-}
-
-/// The receiver has registered before the sender begins, polls with the others of these wakers, and
-/// is dropped.
-fn registered_before(act: Act, others: &'static [usize]) {
-    model_from_both_sides(move || {
-        let drops = Drops::default();
-        let wakes = [Wakes::new(), Wakes::new()];
-        let (tx, mut rx) = oneshot::channel();
-        assert!(poll(&mut rx, &wakes[0]).is_pending());
-        let sender = start(&drops, move |drops| act.with(tx, &drops));
-        others_first();
-        others
-            .iter()
-            .any(|&other| is_ready(act, &mut rx, &wakes[other]));
-        drop(rx);
-        sender.join().unwrap();
-        drops.assert_all_of(usize::from(act == Send));
-        assert!(wakes[0].count() + wakes[1].count() <= 1);
-        assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
-    });
-}
-
-fn close(act: Act) {
-    model_from_both_sides(move || {
-        let (mut rx, outcome) = against(act);
-        rx.close();
-        assert!(rx.is_finished());
-        let received = match rx.try_recv() {
-            Ok(value) => {
-                act.assert_answer(Ok(value));
-                true
-            }
-            Err(TryRecvError::Closed) => false,
-            Err(TryRecvError::Empty) => panic!("the channel is closed, so `Empty` is wrong"),
-        };
-        drop(rx);
-        assert_eq!(outcome.came_back(), act == Send && !received);
-    });
-}
-
-fn poll_then_close(act: Act) {
-    model_from_both_sides(move || {
-        let (mut rx, outcome) = against(act);
-        let wakes = Wakes::new();
-        let is_polled = is_ready(act, &mut rx, &wakes);
-        rx.close();
-        if !is_polled && act == Send && rx.try_recv().is_err() {
-            assert_eq!(wakes.wakers(), 0, "a closed channel keeps a waker");
-        }
-        drop(rx);
-        outcome.came_back();
         assert_eq!(wakes.wakers(), 0);
     });
 }
@@ -278,17 +225,17 @@ fn look_and_go(act: Act) {
 
 models_of! {
     Send, Abandon;
-    send_against_poll_and_receive / sender_drop_against_poll_and_receive: poll_and_receive;
+    send_against_poll_and_receive / sender_drop_against_poll_and_receive: |act| race(act, &[], &[0], Then::Receives);
     send_against_try_receive / sender_drop_against_try_receive: try_receive;
     send_against_take_by_pointer / sender_drop_against_take_by_pointer: take_by_pointer;
-    send_against_receiver_drop / sender_drop_against_receiver_drop: receiver_drop;
-    send_against_poll_then_drop / sender_drop_against_poll_then_drop: poll_then_drop;
-    send_against_another_waker / sender_drop_against_another_waker: poll_with_another_waker_then_drop;
-    send_against_drop_of_a_registered_receiver / sender_drop_against_drop_of_a_registered_receiver: |act| registered_before(act, &[]);
-    send_against_poll_of_a_registered_receiver / sender_drop_against_poll_of_a_registered_receiver: |act| registered_before(act, &[0]);
-    send_against_other_wakers_of_a_registered_receiver / sender_drop_against_other_wakers_of_a_registered_receiver: |act| registered_before(act, &[1, 0]);
-    send_against_close / sender_drop_against_close: close;
-    send_against_poll_then_close / sender_drop_against_poll_then_close: poll_then_close;
+    send_against_receiver_drop / sender_drop_against_receiver_drop: |act| race(act, &[], &[], Then::Drops);
+    send_against_poll_then_drop / sender_drop_against_poll_then_drop: |act| race(act, &[], &[0], Then::Drops);
+    send_against_another_waker / sender_drop_against_another_waker: |act| race(act, &[], &[0, 1], Then::Drops);
+    send_against_drop_of_a_registered_receiver / sender_drop_against_drop_of_a_registered_receiver: |act| race(act, &[0], &[], Then::Drops);
+    send_against_poll_of_a_registered_receiver / sender_drop_against_poll_of_a_registered_receiver: |act| race(act, &[0], &[0], Then::Drops);
+    send_against_other_wakers_of_a_registered_receiver / sender_drop_against_other_wakers_of_a_registered_receiver: |act| race(act, &[0], &[1, 0], Then::Drops);
+    send_against_close / sender_drop_against_close: |act| race(act, &[], &[], Then::Closes);
+    send_against_poll_then_close / sender_drop_against_poll_then_close: |act| race(act, &[], &[0], Then::Closes);
     send_against_blocking / sender_drop_against_blocking: receive_blocking;
     send_against_a_past_deadline / sender_drop_against_a_past_deadline: receive_with_a_deadline_that_passes_at_once;
     send_after_a_look / sender_drop_after_a_look: look_and_go;

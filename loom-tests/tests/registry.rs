@@ -175,39 +175,6 @@ fn entries_that_two_threads_give_back_are_used_again() {
     });
 }
 
-/// An executor of two workers closes: one walks, while the other one enters a task, and then
-/// cancels what it has entered; meanwhile a third thread ends a task that it has in hand, and
-/// spawns one for the executor, which may have terminated.
-#[test]
-fn a_whole_end_loses_no_task_and_keeps_nothing() {
-    model_bounded(2, || {
-        let (registry, gate) = (Registry::new(2), Arc::new(Gate::new(2)));
-        let (is_there, task) = (registry.watch(), taken(&registry));
-        let outside = start(&registry, move |registry| {
-            drop(task);
-            spawn_late(&registry);
-        });
-        let other = thread::spawn({
-            let (registry, gate) = (registry.clone(), gate.clone());
-            move || {
-                let handle = waiting(&registry, 1);
-                if gate.is_closed() {
-                    drop(registry.cancel_shard(1));
-                }
-                handle
-            }
-        });
-        gate.close();
-        drop(registry.cancel_all());
-        let handle = other.join().unwrap();
-        assert!(handle.is_finished(), "nobody cancels the task");
-        registry.hold();
-        drop(registry);
-        outside.join().unwrap();
-        assert!(!is_there());
-    });
-}
-
 /// Does what a worker does from the end of its last poll until it leaves (`worker/closing.rs`). The
 /// last one to leave cancels nothing more.
 fn close_down(registry: &Registry, gate: &Gate, worker: usize) {

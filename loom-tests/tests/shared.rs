@@ -18,9 +18,9 @@ enum Act {
 }
 
 impl Act {
-    fn with(self, sender: Sender<Value>, drops: &Drops) {
+    fn with(self, sender: Sender<Arc<Value>>, drops: &Drops) {
         match self {
-            Send => sender.send(drops.value()),
+            Send => sender.send(Arc::new(drops.value())),
             Close => drop(sender),
         }
     }
@@ -36,23 +36,44 @@ impl Act {
     }
 }
 
-fn is_ready(act: Act, wait: &mut Wait<'_, Value>, wakes: &Arc<Wakes>) -> bool {
-    match poll(wait, wakes) {
-        Poll::Ready(answer) => act.assert_answer(answer),
-        Poll::Pending => return false,
+/// A shared result, which is waited for through a [`Wait`] or is polled itself.
+type Of = Shared<Arc<Value>>;
+
+/// The answer of either.
+trait Answer {
+    fn check(self, act: Act);
+}
+
+impl Answer for Result<&Arc<Value>, Closed> {
+    fn check(self, act: Act) {
+        act.assert_answer(self.map(|value| &**value));
     }
-    true
+}
+
+impl Answer for Result<Arc<Value>, Closed> {
+    fn check(self, act: Act) {
+        act.assert_answer(self.as_deref().map_err(|&closed| closed));
+    }
+}
+
+fn is_ready<F>(act: Act, waiter: &mut F, wakes: &Arc<Wakes>) -> bool
+where
+    F: Future<Output: Answer> + Unpin,
+{
+    poll(waiter, wakes)
+        .map(|answer| answer.check(act))
+        .is_ready()
 }
 
 /// Registers a waiter whose wake-ups are not counted.
-fn register(shared: &Shared<Value>) -> Wait<'_, Value> {
+fn register(shared: &Of) -> Wait<'_, Arc<Value>> {
     let mut wait = shared.wait();
     let mut cx = Context::from_waker(Waker::noop());
     assert!(Pin::new(&mut wait).poll(&mut cx).is_pending());
     wait
 }
 
-fn come_and_go<const N: usize>(shared: &Shared<Value>) {
+fn come_and_go<const N: usize>(shared: &Of) {
     let _waits: [_; N] = std::array::from_fn(|_| register(shared));
 }
 
@@ -64,7 +85,7 @@ struct Against {
 }
 
 impl Against {
-    fn after(act: Act, before: impl FnOnce(&Shared<Value>)) -> (Shared<Value>, Self) {
+    fn after(act: Act, before: impl FnOnce(&Of)) -> (Of, Self) {
         let drops = Drops::default();
         let (tx, shared) = shared::channel();
         before(&shared);
@@ -72,7 +93,7 @@ impl Against {
         (shared, Self { act, drops, sender })
     }
 
-    fn new(act: Act) -> (Shared<Value>, Self) {
+    fn new(act: Act) -> (Of, Self) {
         Self::after(act, |_| ())
     }
 
@@ -86,82 +107,82 @@ impl Against {
 struct Ended(Act, Drops);
 
 impl Ended {
-    fn with(self, last: Shared<Value>) {
+    fn with(self, last: Of) {
         drop(last);
         self.1.assert_all_of(usize::from(self.0 == Send));
     }
 }
 
-fn poll_and_go(act: Act, shared: &Shared<Value>) {
-    let wakes = Wakes::new();
-    let mut wait = shared.wait();
-    let ready = is_ready(act, &mut wait, &wakes);
-    drop(wait);
-    assert!(wakes.count() <= usize::from(!ready));
+/// A waiter polls with the wakers of these numbers beside the sender. It stays until the end, or
+/// leaves.
+fn waits<F>(act: Act, mut waiter: F, polls: &[usize], stays: Option<Against>) -> Option<Ended>
+where
+    F: Future<Output: Answer> + Unpin,
+{
+    let wakes = [Wakes::new(), Wakes::new()];
+    let ready = polls
+        .iter()
+        .any(|&waker| is_ready(act, &mut waiter, &wakes[waker]));
+    let ended = stays.map(|against| {
+        let ended = against.join();
+        if !ready {
+            let last = &wakes[polls[polls.len() - 1]];
+            assert_eq!(last.count(), 1);
+            assert!(is_ready(act, &mut waiter, last));
+        }
+        ended
+    });
+    drop(waiter);
+    if ended.is_some() {
+        // The sender may act between a poll and the wake-up, which then finds no waiter.
+        assert!(wakes[0].count() + wakes[1].count() <= usize::from(!ready || polls.len() > 1));
+        assert_eq!((wakes[0].wakers(), wakes[1].wakers()), (0, 0));
+    }
+    ended
+}
+
+fn poll_and_go(act: Act, shared: &Of) {
+    waits(act, shared.wait(), &[0], None);
+}
+
+/// Through a [`Wait`], and by the result itself, for the first time in both cases.
+#[derive(Clone, Copy)]
+enum By {
+    Wait,
+    Itself,
+}
+
+fn race(act: Act, by: By, before: fn(&Of), polls: &'static [usize], stays: bool) {
+    model(move || {
+        let (shared, against) = Against::after(act, before);
+        let (stays, leaves) = match stays {
+            true => (Some(against), None),
+            false => (None, Some(against)),
+        };
+        let ended = match by {
+            By::Wait => {
+                let ended = waits(act, shared.wait(), polls, stays);
+                drop(shared);
+                ended
+            }
+            By::Itself => waits(act, shared, polls, stays),
+        };
+        let Ended(_, drops) = ended
+            .or_else(|| leaves.map(Against::join))
+            .expect("one of them");
+        drops.assert_all_of(usize::from(act == Send));
+    });
 }
 
 fn look(act: Act) {
     model(move || {
         let (shared, against) = Against::new(act);
         match shared.try_get() {
-            Ok(Some(value)) => act.assert_answer(Ok(value)),
+            Ok(Some(value)) => act.assert_answer(Ok(&**value)),
             Ok(None) => {}
             Err(Closed) => act.assert_answer(Err(Closed)),
         }
         against.join().with(shared);
-    });
-}
-
-fn poll_and_wait(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        let wakes = Wakes::new();
-        let mut wait = shared.wait();
-        if is_ready(act, &mut wait, &wakes) {
-            assert_eq!(wakes.count(), 0, "it was never pending");
-        } else {
-            is_ready(act, &mut wait, &wakes);
-        }
-        drop(wait);
-        against.join().with(shared);
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-fn another_waker(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        let (first, last) = (Wakes::new(), Wakes::new());
-        let mut wait = shared.wait();
-        let polled = is_ready(act, &mut wait, &first);
-        let polled_again = polled || is_ready(act, &mut wait, &last);
-        let ended = against.join();
-        // The sender may act between the poll and the wake-up, which then finds no waiter.
-        assert!(first.count() <= usize::from(!polled && polled_again));
-        assert_eq!(last.count(), usize::from(!polled_again));
-        assert!(is_ready(act, &mut wait, &last));
-        drop(wait);
-        ended.with(shared);
-        assert_eq!((first.wakers(), last.wakers()), (0, 0));
-    });
-}
-
-fn poll_then_drop(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        poll_and_go(act, &shared);
-        against.join().with(shared);
-    });
-}
-
-/// The waiter owns a `Shared` of its own, the last one beside the sender.
-fn last_shared_dropped(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        poll_and_go(act, &shared);
-        drop(shared);
-        let Ended(_, drops) = against.join();
-        drops.assert_all_of(usize::from(act == Send));
     });
 }
 
@@ -181,151 +202,44 @@ fn clones_dropped(act: Act) {
     });
 }
 
-fn two_waiters(act: Act) {
-    model_bounded(2, move || {
-        let (shared, against) = Against::new(act);
-        let clone = shared.clone();
-        let other = thread::spawn(move || poll_and_go(act, &clone));
-        let wakes = Wakes::new();
-        let mut wait = shared.wait();
-        let pending = !is_ready(act, &mut wait, &wakes);
-        other.join().unwrap();
-        let ended = against.join();
-        assert_eq!(wakes.count(), usize::from(pending));
-        assert!(is_ready(act, &mut wait, &wakes));
-        drop(wait);
-        ended.with(shared);
-    });
-}
-
-/// A waiter that stays is woken once, and has the answer then.
-fn wake_after(act: Act, before: fn(&Shared<Value>)) {
-    model(move || {
-        let (shared, against) = Against::after(act, before);
-        let wakes = Wakes::new();
-        let mut wait = shared.wait();
-        let pending = !is_ready(act, &mut wait, &wakes);
-        let ended = against.join();
-        assert_eq!(wakes.count(), usize::from(pending));
-        assert!(poll(&mut wait, &wakes).is_ready());
-        drop(wait);
-        ended.with(shared);
-        assert_eq!(wakes.wakers(), 0);
-    });
-}
-
-/// A sender against the first handle of a channel, which is polled itself and then dropped.
-fn first_waiter(act: Act, does: impl FnOnce(Shared<Arc<Value>>, &dyn Fn() -> bool)) {
-    let drops = Drops::default();
-    let (tx, shared) = shared::channel();
-    let sender = start(&drops, move |drops| match act {
-        Send => tx.send(Arc::new(drops.value())),
-        Close => drop(tx),
-    });
-    let sender = std::cell::Cell::new(Some(sender));
-    let join = || {
-        let sender = sender.take();
-        sender.map(|sender| sender.join().unwrap()).is_some()
-    };
-    does(shared, &join);
-    join();
-    drops.assert_all_of(usize::from(act == Send));
-}
-
-fn is_first_ready(shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>, act: Act) -> bool {
-    let answer = poll(shared, wakes);
-    let checked =
-        answer.map(|answer| act.assert_answer(answer.as_deref().map_err(|&closed| closed)));
-    checked.is_ready()
-}
-
-fn first_wake(act: Act) {
-    model(move || {
-        first_waiter(act, |mut shared, join| {
-            let wakes = Wakes::new();
-            let pending = !is_first_ready(&mut shared, &wakes, act);
-            join();
-            assert_eq!(wakes.count(), usize::from(pending));
-            assert!(is_first_ready(&mut shared, &wakes, act));
-            assert_eq!(wakes.wakers(), 0);
-        });
-    });
-}
-
-fn first_with_another_waker(act: Act) {
-    model(move || {
-        first_waiter(act, |mut shared, join| {
-            let (first, last) = (Wakes::new(), Wakes::new());
-            let polled = is_first_ready(&mut shared, &first, act);
-            let polled_again = polled || is_first_ready(&mut shared, &last, act);
-            join();
-            assert!(first.count() <= usize::from(!polled && polled_again));
-            assert_eq!(last.count(), usize::from(!polled_again));
-            assert!(is_first_ready(&mut shared, &last, act));
-            drop(shared);
-            assert_eq!((first.wakers(), last.wakers()), (0, 0));
-        });
-    });
-}
-
-/// The waiter is the last handle beside the sender.
-fn first_poll_then_drop(act: Act) {
-    model(move || {
-        first_waiter(act, |mut shared, join| {
-            let wakes = Wakes::new();
-            let ready = is_first_ready(&mut shared, &wakes, act);
-            drop(shared);
-            join();
-            assert!(wakes.count() <= usize::from(!ready));
-            assert_eq!(wakes.wakers(), 0);
-        });
-    });
-}
-
 /// Each of two waiters may be the one that begins the list.
 fn first_and_second(act: Act) {
     model_bounded(2, move || {
-        first_waiter(act, |mut shared, join| {
-            let mut clone = shared.clone();
-            let other = thread::spawn(move || {
-                let wakes = Wakes::new();
-                let ready = is_first_ready(&mut clone, &wakes, act);
-                drop(clone);
-                assert!(wakes.count() <= usize::from(!ready));
-            });
-            let wakes = Wakes::new();
-            let pending = !is_first_ready(&mut shared, &wakes, act);
-            other.join().unwrap();
-            join();
-            assert_eq!(wakes.count(), usize::from(pending));
-            assert!(is_first_ready(&mut shared, &wakes, act));
-            assert_eq!(wakes.wakers(), 0);
-        });
+        let (shared, against) = Against::new(act);
+        let clone = shared.clone();
+        let other = thread::spawn(move || _ = waits(act, clone, &[0], None));
+        let wakes = Wakes::new();
+        let mut shared = shared;
+        let pending = !is_ready(act, &mut shared, &wakes);
+        other.join().unwrap();
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending));
+        assert!(is_ready(act, &mut shared, &wakes));
+        assert_eq!(wakes.wakers(), 0);
+        ended.with(shared);
     });
 }
 
 /// The first handle begins the list, which others then make longer and search.
 fn first_before_others(act: Act) {
     model_bounded(3, move || {
-        first_waiter(act, |mut shared, join| {
-            let wakes = Wakes::new();
-            let pending = !is_first_ready(&mut shared, &wakes, act);
-            let later = Wakes::new();
-            let waits: [_; 3] = std::array::from_fn(|_| {
-                let mut wait = shared.clone();
-                let pending = !is_first_ready(&mut wait, &later, act);
-                (wait, usize::from(pending))
-            });
-            join();
-            assert_eq!(wakes.count(), usize::from(pending));
-            assert_eq!(
-                later.count(),
-                waits.iter().map(|(_, pending)| pending).sum()
-            );
-            assert!(is_first_ready(&mut shared, &wakes, act));
-            drop(waits);
-            assert_eq!((wakes.wakers(), later.wakers()), (0, 0));
+        let (mut shared, against) = Against::new(act);
+        let wakes = Wakes::new();
+        let pending = !is_ready(act, &mut shared, &wakes);
+        let later = Wakes::new();
+        let waits: [_; 3] = std::array::from_fn(|_| {
+            let mut wait = shared.clone();
+            let pending = !is_ready(act, &mut wait, &later);
+            (wait, usize::from(pending))
         });
+        let ended = against.join();
+        assert_eq!(wakes.count(), usize::from(pending));
+        let pending = waits.iter().map(|(_, pending)| pending).sum();
+        assert_eq!(later.count(), pending);
+        assert!(is_ready(act, &mut shared, &wakes));
+        drop(waits);
+        assert_eq!((wakes.wakers(), later.wakers()), (0, 0));
+        ended.with(shared);
     });
 }
 
@@ -333,7 +247,7 @@ type First = Pin<Box<dyn Future<Output = ()> + std::marker::Send>>;
 
 /// A waiter that owns its `Shared`, in the place where the next search starts. The three other
 /// places are free.
-fn waits_in_the_first_place(shared: &Shared<Value>) -> First {
+fn waits_in_the_first_place(shared: &Of) -> First {
     come_and_go::<4>(shared);
     let mut wait = Box::pin(wait_of(shared.clone()));
     let mut cx = Context::from_waker(Waker::noop());
@@ -375,7 +289,7 @@ fn succession_after_another_poll(act: Act) {
     });
 }
 
-async fn wait_of(shared: Shared<Value>) {
+async fn wait_of(shared: Of) {
     if let Ok(value) = shared.wait().await {
         value.look();
     }
@@ -445,19 +359,17 @@ fn writes_before_a_close_are_visible_after_it() {
 models_of! {
     Send, Close;
     send_against_look / close_against_look: look;
-    send_against_poll / close_against_poll: poll_and_wait;
-    send_against_wake / close_against_wake: |act| wake_after(act, |_| ());
-    send_against_another_waker / close_against_another_waker: another_waker;
-    send_against_poll_then_drop / close_against_poll_then_drop: poll_then_drop;
-    send_against_the_last_shared_dropped / close_against_the_last_shared_dropped: last_shared_dropped;
+    send_against_poll / close_against_poll: |act| race(act, By::Wait, |_| (), &[0, 0], false);
+    send_against_wake / close_against_wake: |act| race(act, By::Wait, |_| (), &[0], true);
+    send_against_another_waker / close_against_another_waker: |act| race(act, By::Wait, |_| (), &[0, 1], true);
+    send_against_poll_then_drop / close_against_poll_then_drop: |act| race(act, By::Wait, |_| (), &[0], false);
     send_against_clones_dropped / close_against_clones_dropped: clones_dropped;
-    send_against_two_waiters / close_against_two_waiters: two_waiters;
-    send_against_succession / close_against_succession: |act| wake_after(act, come_and_go::<2>);
+    send_against_succession / close_against_succession: |act| race(act, By::Wait, come_and_go::<2>, &[0], true);
     send_against_succession_after_drop / close_against_succession_after_drop: succession_after_drop;
     send_against_succession_after_another_poll / close_against_succession_after_another_poll: succession_after_another_poll;
-    send_against_the_first_waiter / close_against_the_first_waiter: first_wake;
-    send_against_the_first_waiters_wakers / close_against_the_first_waiters_wakers: first_with_another_waker;
-    send_against_the_first_waiters_drop / close_against_the_first_waiters_drop: first_poll_then_drop;
+    send_against_the_first_waiter / close_against_the_first_waiter: |act| race(act, By::Itself, |_| (), &[0], true);
+    send_against_the_first_waiters_wakers / close_against_the_first_waiters_wakers: |act| race(act, By::Itself, |_| (), &[0, 1], true);
+    send_against_the_first_waiters_drop / close_against_the_first_waiters_drop: |act| race(act, By::Itself, |_| (), &[0], false);
     send_against_the_first_and_second / close_against_the_first_and_second: first_and_second;
     send_against_the_first_before_others / close_against_the_first_before_others: first_before_others;
     send_against_a_late_comer / close_against_a_late_comer: late_comer;
@@ -468,7 +380,7 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
     model(|| {
         let drops = Drops::default();
         let (tx, shared) = shared::channel();
-        assert_eq!(rmws_of(|| tx.send(drops.value())), 2);
+        assert_eq!(rmws_of(|| tx.send(Arc::new(drops.value()))), 2);
         assert_eq!(rmws_of(|| drop(shared.clone())), 2);
         assert_eq!(rmws_of(|| shared.get().unwrap().look()), 0);
         let wakes = Wakes::new();
@@ -483,7 +395,7 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
         assert_eq!(rmws_of(|| poll(&mut wait, &other).is_pending()), 1);
         assert_eq!(rmws_of(|| poll(&mut gone, &other).is_pending()), 2);
         assert_eq!(rmws_of(|| drop(gone)), 2);
-        assert_eq!(rmws_of(|| tx.send(drops.value())), 3 + 2);
+        assert_eq!(rmws_of(|| tx.send(Arc::new(drops.value()))), 3 + 2);
         assert_eq!((wakes.count(), other.count()), (0, 1));
         // And one to free the list.
         assert_eq!(rmws_of(|| poll(&mut wait, &other).is_ready()), 1 + 1);
@@ -492,9 +404,8 @@ fn each_path_takes_the_read_modify_writes_that_are_promised() {
         drops.assert_all_of(2);
 
         let (tx, mut shared) = shared::channel();
-        let poll_it = |shared: &mut Shared<Arc<Value>>, wakes: &Arc<Wakes>| {
-            rmws_of(|| is_first_ready(shared, wakes, Send))
-        };
+        let poll_it =
+            |shared: &mut Of, wakes: &Arc<Wakes>| rmws_of(|| is_ready(Send, shared, wakes));
         assert_eq!(poll_it(&mut shared, &wakes), 1);
         assert_eq!(poll_it(&mut shared, &wakes), 0);
         assert_eq!(poll_it(&mut shared, &other), 1);

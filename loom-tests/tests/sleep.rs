@@ -54,20 +54,6 @@ impl Queue {
     }
 }
 
-/// The look that a worker leaves out, to show that it is needed.
-#[derive(Clone, Copy, PartialEq)]
-enum Forget {
-    Nothing,
-    /// S3, by the last lookout that goes to sleep.
-    LookAsSleeper,
-    /// F3, by the last lookout that finds something.
-    LookAsFinder,
-    /// The look at pushes from outside, before it parks.
-    Urgent,
-    /// The announcement of the rest of a batch that it took without having searched.
-    Rest,
-}
-
 struct World {
     sleep: Sleep,
     injector: Queue,
@@ -76,12 +62,11 @@ struct World {
     /// One for each worker, from which it alone takes.
     inboxes: Vec<Queue>,
     closed: AtomicBool,
-    forget: Forget,
 }
 
 impl World {
     /// All workers are active.
-    fn new(workers: usize, injected: usize, forget: Forget) -> Arc<Self> {
+    fn new(workers: usize, injected: usize) -> Arc<Self> {
         let queues = || (0..workers).map(|_| Queue::new(0)).collect();
         Arc::new(Self {
             sleep: Sleep::new(workers),
@@ -89,7 +74,6 @@ impl World {
             queues: queues(),
             inboxes: queues(),
             closed: AtomicBool::new(false),
-            forget,
         })
     }
 
@@ -145,21 +129,14 @@ impl World {
 
     /// Returns whether something keeps a worker from resting, as in `Local::look_out`.
     fn urgent(&self, worker: usize) -> bool {
-        self.forget != Forget::Urgent
-            && (!self.inboxes[worker].is_empty()
-                || self.is_closed()
-                || !self.injector.is_empty() && self.sleep.is_quiet())
+        !self.inboxes[worker].is_empty()
+            || self.is_closed()
+            || !self.injector.is_empty() && self.sleep.is_quiet()
     }
 
     fn park(&self, worker: usize) {
-        let looks = self.forget != Forget::LookAsSleeper;
-        let has_work = || looks && self.has_work();
-        self.sleep.sleep(worker, || self.urgent(worker), has_work);
-    }
-
-    fn found(&self) {
-        let looks = self.forget != Forget::LookAsFinder;
-        self.sleep.found(|| looks && self.has_work());
+        let urgent = || self.urgent(worker);
+        self.sleep.sleep(worker, urgent, || self.has_work());
     }
 
     /// As `Local::look_out`. Returns true if a task was found, and false if the executor is closed.
@@ -183,7 +160,7 @@ impl World {
             park(parks);
             parks += 1;
         };
-        self.found();
+        self.sleep.found(|| self.has_work());
         found
     }
 
@@ -229,12 +206,13 @@ impl World {
     /// As [`search`](World::search), for a worker whose thread does something else meanwhile.
     fn search_away(&self, worker: usize, owner: Owner) -> bool {
         self.search_by(worker, 1, |parks| {
-            let looks = self.forget != Forget::LookAsSleeper;
-            let has_work = || looks && self.has_work();
             let urgent = || self.urgent(worker);
             let woken = Arc::new(Woken(AtomicBool::new(false), thread::current()));
             let waker = Waker::from(woken.clone());
-            if self.sleep.go_away(worker, waker, urgent, has_work) {
+            if self
+                .sleep
+                .go_away(worker, waker, urgent, || self.has_work())
+            {
                 if owner == Owner::Parks || parks > 0 {
                     while !woken.0.load(Relaxed) {
                         thread::park();
@@ -282,9 +260,9 @@ fn asks_for_help(world: &World) {
 }
 
 /// Worker 0 is about to park. A second worker is blocked by the task that it runs.
-fn woken(workers: usize, parks: Parks, wakes: Waking, forget: Forget) {
+fn woken(workers: usize, parks: Parks, wakes: Waking) {
     model(move || {
-        let world = World::new(workers, 0, forget);
+        let world = World::new(workers, 0);
         let worker = start(&world, move |world| {
             assert_eq!(parks(&world), !world.is_closed())
         });
@@ -299,7 +277,7 @@ fn woken(workers: usize, parks: Parks, wakes: Waking, forget: Forget) {
 #[test]
 fn a_push_from_outside_against_the_last_that_is_active() {
     model_bounded(2, || {
-        let world = World::new(2, 0, Forget::Nothing);
+        let world = World::new(2, 0);
         let watcher = start(&world, |world| {
             if world.search_and_watch_forever(0) {
                 world.close();
@@ -318,9 +296,9 @@ fn a_push_from_outside_against_the_last_that_is_active() {
 
 /// One task is queued, and another is pushed from outside. Two workers, each blocked by the task
 /// that it takes, must run both.
-fn found_against_outside(forget: Forget) {
+fn found_against_outside() {
     model_bounded(3, move || {
-        let world = World::new(2, 1, forget);
+        let world = World::new(2, 1);
         let other = start(&world, |world| assert!(world.search(1, 1)));
         let pusher = start(&world, |world| world.inject());
         assert!(world.search(0, 1));
@@ -331,47 +309,12 @@ fn found_against_outside(forget: Forget) {
 
 /// One task is queued, and worker 0, which is blocked by the task that it runs, pushes another. The
 /// two other workers must run both.
-fn found_against_push(forget: Forget) {
+fn found_against_push() {
     model_bounded(3, move || {
-        let world = World::new(3, 1, forget);
+        let world = World::new(3, 1);
         let others = [1, 2].map(|i| start(&world, move |world| assert!(world.search(i, 1))));
         world.push(0);
         join_all(others);
-    });
-}
-
-/// Two workers, one task, and the worker that runs it closes the executor: each must end.
-#[test]
-fn a_push_reaches_one_of_two_workers() {
-    model_bounded(2, || {
-        let world = World::new(2, 0, Forget::Nothing);
-        let work = |worker| {
-            move |world: Arc<World>| {
-                if world.search(worker, 1) {
-                    world.close();
-                }
-            }
-        };
-        let workers = [start(&world, work(0)), start(&world, work(1))];
-        world.inject();
-        join_all(workers);
-        assert!(world.is_closed() && !world.has_work());
-    });
-}
-
-/// Two workers, one of which watches before it sleeps, and two tasks from outside, each of which
-/// blocks one worker.
-#[test]
-fn two_tasks_reach_two_workers() {
-    model_bounded(2, || {
-        let world = World::new(2, 0, Forget::Nothing);
-        let workers = [
-            start(&world, |world| assert!(world.search(0, 1))),
-            start(&world, |world| assert!(world.search_and_watch(1, 1))),
-        ];
-        world.inject();
-        world.inject();
-        join_all(workers);
     });
 }
 
@@ -380,7 +323,7 @@ fn two_tasks_reach_two_workers() {
 #[test]
 fn two_tasks_of_a_worker_reach_two_others() {
     model_bounded(2, || {
-        let world = World::new(3, 0, Forget::Nothing);
+        let world = World::new(3, 0);
         let workers = [
             start(&world, |world| assert!(world.search(1, 1))),
             start(&world, |world| assert!(world.search_and_watch(2, 1))),
@@ -396,7 +339,7 @@ fn two_tasks_of_a_worker_reach_two_others() {
 #[test]
 fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
     model_bounded(3, || {
-        let world = World::new(3, 0, Forget::Nothing);
+        let world = World::new(3, 0);
         let wakes = Wakes::new();
         world.sleep.search();
         assert!((world.sleep).go_away(2, wakes.waker(), || false, || false));
@@ -414,7 +357,7 @@ fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
 fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
     model_bounded(3, move || {
         let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
-        let world = World::new(2, usize::from(finds_other_work), Forget::Nothing);
+        let world = World::new(2, usize::from(finds_other_work));
         let pusher = start(&world, |world| {
             world.push(0);
             world.sleep.begin(0);
@@ -433,7 +376,7 @@ fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
             if finds_other_work {
                 // A task from nowhere: the worker looks at no queue.
                 assert_eq!(world.injector.take(1), 1);
-                world.found();
+                world.sleep.found(|| world.has_work());
             } else {
                 world.park(1);
                 world.sleep.found(|| false);
@@ -449,7 +392,7 @@ fn push_whose_worker_sleeps_afterwards(finds_other_work: bool) {
 #[test]
 fn a_worker_that_begins_is_unparked_or_sees_why() {
     model(|| {
-        let world = World::new(1, 0, Forget::Nothing);
+        let world = World::new(1, 0);
         let worker = start(&world, |world| {
             world.sleep.begin(0);
             while !world.is_closed() {
@@ -473,7 +416,7 @@ enum Park {
 fn push_without_a_fence(park: Park) {
     each_step(2, move |stopped| {
         let _no_fence = Weakened::new("executor::sleep::push_fence", Relaxed);
-        let world = World::new(2, 0, Forget::Nothing);
+        let world = World::new(2, 0);
         let worker = start(&world, move |world| {
             let sleep = &world.sleep;
             sleep.begin(1);
@@ -509,7 +452,7 @@ fn a_worker_sees_what_it_was_woken_for() {
 /// does not wait for it: worker 0 wakes up.
 fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Parks) {
     each_step(1, move |stopped| {
-        let world = World::new(workers, 0, Forget::Nothing);
+        let world = World::new(workers, 0);
         let worker = start(&world, move |world| _ = park(&world));
         let own = world.clone();
         let stopped = stopped.start(move || stops(&own));
@@ -520,41 +463,26 @@ fn beside_a_stopped_waker(workers: usize, stops: Waking, wakes: Waking, park: Pa
 }
 
 #[test]
-fn a_push_from_outside_wakes_a_worker_that_a_stopped_thread_has_claimed() {
-    for stops in [injects, injects_pinned, World::close] {
-        beside_a_stopped_waker(1, stops, injects, sleeps);
-        beside_a_stopped_waker(1, stops, injects, watches);
+fn a_worker_wakes_up_whoever_else_has_claimed_it_and_stopped() {
+    for wakes in [injects, injects_pinned, World::close] {
+        for stops in [injects, injects_pinned, World::close] {
+            beside_a_stopped_waker(1, stops, wakes, sleeps);
+            beside_a_stopped_waker(1, stops, wakes, watches);
+        }
     }
-    beside_a_stopped_waker(2, pushes, injects, sleeps);
-}
-
-#[test]
-fn a_pinned_push_wakes_a_worker_that_a_stopped_thread_has_claimed() {
-    for stops in [injects, injects_pinned, World::close] {
-        beside_a_stopped_waker(1, stops, injects_pinned, sleeps);
-        beside_a_stopped_waker(1, stops, injects_pinned, watches);
-    }
-}
-
-#[test]
-fn the_end_wakes_a_worker_that_a_stopped_thread_has_claimed() {
-    for stops in [injects, injects_pinned, World::close] {
-        beside_a_stopped_waker(1, stops, World::close, sleeps);
-        beside_a_stopped_waker(1, stops, World::close, watches);
-    }
-}
-
-#[test]
-fn a_push_of_a_worker_wakes_a_worker_that_a_stopped_thread_has_claimed() {
-    for stops in [injects, injects_pinned] {
-        beside_a_stopped_waker(2, stops, pushes, sleeps);
+    for [stops, wakes] in [
+        [pushes, injects],
+        [injects, pushes],
+        [injects_pinned, pushes],
+    ] {
+        beside_a_stopped_waker(2, stops, wakes, sleeps);
     }
 }
 
 /// A worker is away, and its owner drives it again only once the waker is woken.
-fn push_against_away(owner: Owner, forget: Forget, push: fn(&World)) {
+fn push_against_away(owner: Owner, push: fn(&World)) {
     model_bounded(3, move || {
-        let world = World::new(2, 0, forget);
+        let world = World::new(2, 0);
         let worker = start(&world, move |world| assert!(world.search_away(0, owner)));
         push(&world);
         worker.join().unwrap();
@@ -564,11 +492,11 @@ fn push_against_away(owner: Owner, forget: Forget, push: fn(&World)) {
 #[test]
 fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
     for owner in [Owner::Parks, Owner::ComesBack] {
-        push_against_away(owner, Forget::Nothing, |world| world.push(1));
-        push_against_away(owner, Forget::Nothing, |world| world.inject());
-        push_against_away(owner, Forget::Nothing, |world| world.inject_pinned(0));
+        push_against_away(owner, |world| world.push(1));
+        push_against_away(owner, |world| world.inject());
+        push_against_away(owner, |world| world.inject_pinned(0));
         // The second finds the worker claimed.
-        push_against_away(owner, Forget::Nothing, |world| {
+        push_against_away(owner, |world| {
             world.inject();
             world.inject();
         });
@@ -580,7 +508,7 @@ fn a_push_wakes_the_owner_of_a_worker_that_goes_away() {
 fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
     for owner in [Owner::Parks, Owner::ComesBack] {
         model_bounded(3, move || {
-            let world = World::new(1, 0, Forget::Nothing);
+            let world = World::new(1, 0);
             let worker = start(&world, move |world| assert!(!world.search_away(0, owner)));
             world.close();
             worker.join().unwrap();
@@ -588,122 +516,14 @@ fn the_end_wakes_the_owner_of_a_worker_that_goes_away() {
     }
 }
 
-/// A close and a push from outside at once: whether the worker runs the task or leaves, it ends.
-#[test]
-fn a_close_against_a_push_and_a_worker_about_to_sleep() {
-    model_bounded(2, || {
-        let world = World::new(1, 0, Forget::Nothing);
-        let worker = start(&world, |world| while world.search(0, 1) {});
-        let pusher = start(&world, |world| world.inject());
-        world.close();
-        pusher.join().unwrap();
-        worker.join().unwrap();
-    });
-}
-
-/// Two workers sleep until there is a close. A woken worker sees it at its first look, which is
-/// relaxed.
-#[test]
-fn a_close_wakes_all_workers_and_they_see_it() {
-    model_bounded(3, || {
-        let world = World::new(2, 0, Forget::Nothing);
-        let work = |worker| {
-            move |world: Arc<World>| {
-                world.sleep.begin(worker);
-                world.sleep.search();
-                world.sleep.sleep(worker, || world.is_closed(), || false);
-                assert!(world.is_closed());
-                world.sleep.found(|| false);
-            }
-        };
-        let workers = [start(&world, work(0)), start(&world, work(1))];
-        world.close();
-        join_all(workers);
-    });
-}
-
-/// Another worker parks too, and is not woken until the first one closes the executor.
-#[test]
-fn a_pinned_task_wakes_its_worker_and_not_another() {
-    model_bounded(3, || {
-        let world = World::new(2, 0, Forget::Nothing);
-        let workers = [
-            start(&world, |world| {
-                assert!(world.search(0, 1));
-                world.close();
-            }),
-            start(&world, |world| assert!(!world.search(1, 1))),
-        ];
-        world.inject_pinned(0);
-        join_all(workers);
-    });
-}
-
 /// A searcher moves a batch into its own queue, and is blocked by the batch's first task.
 #[test]
 fn the_rest_of_a_searchers_batch_is_found() {
     model(|| {
-        let world = World::new(2, 2, Forget::Nothing);
+        let world = World::new(2, 2);
         let other = start(&world, |world| assert!(world.search(1, 2)));
         assert!(world.search(0, 2));
         other.join().unwrap();
-    });
-}
-
-/// Three workers, three tasks: the first worker moves a batch of two, the second finds the third
-/// task, and is the last to search.
-#[test]
-fn the_last_lookout_sees_the_rest_of_another_searchers_batch() {
-    model_bounded(2, || {
-        let world = World::new(3, 3, Forget::Nothing);
-        let others = [1, 2].map(|i| start(&world, move |world| assert!(world.search(i, 1))));
-        assert!(world.search(0, 2));
-        join_all(others);
-    });
-}
-
-/// A worker that does not search takes a batch from the injector, and is blocked by the batch's
-/// first task.
-fn batch_without_search(forget: Forget) {
-    model(move || {
-        let world = World::new(2, 2, forget);
-        let other = start(&world, |world| {
-            // It takes one of the tasks, out of the injector or out of the queue.
-            assert!(world.search(1, 1));
-        });
-        let taken = world.take_injected(0, 2);
-        if taken && !world.queues[0].is_empty() && world.forget != Forget::Rest {
-            world.sleep.notify();
-        }
-        other.join().unwrap();
-    });
-}
-
-/// The queue that is stolen from is a count here. The executor's queues have models of their own
-/// (`deques`). This model checks what the protocol does with a queue.
-#[test]
-fn a_pop_and_a_steal_take_each_task_once() {
-    model_bounded(3, || {
-        let world = World::new(2, 0, Forget::Nothing);
-        let ran = Arc::new(AtomicUsize::new(0));
-        let thief = {
-            let ran = ran.clone();
-            start(&world, move |world| {
-                if world.search(1, 1) {
-                    ran.fetch_add(1, Relaxed);
-                }
-            })
-        };
-        for _ in 0..2 {
-            world.push(0);
-        }
-        while world.queues[0].take(1) == 1 {
-            ran.fetch_add(1, Relaxed);
-        }
-        world.close();
-        thief.join().unwrap();
-        assert_eq!(ran.load(Relaxed), 2);
-        assert!(!world.has_work());
     });
 }
 
@@ -712,7 +532,7 @@ fn a_pop_and_a_steal_take_each_task_once() {
 #[test]
 fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
     model_bounded(1, || {
-        let world = World::new(1, 0, Forget::Nothing);
+        let world = World::new(1, 0);
         let worker = start(&world, |world| {
             let mut woken = 0;
             let mut ran = 0;
@@ -744,42 +564,19 @@ fn a_worker_is_woken_no_more_often_than_somebody_wakes() {
 models! {
     /// The other worker either looks again and finds the task, or sleeps as the last lookout.
     a_push_of_a_worker_is_found_by_a_watcher:
-        woken(2, watches_before_it_sleeps, pushes, Forget::Nothing);
+        woken(2, watches_before_it_sleeps, pushes);
     a_push_that_asks_for_help_gets_it_from_a_watcher_or_a_searcher:
-        woken(2, watches_before_it_sleeps, asks_for_help, Forget::Nothing);
-    a_push_from_another_thread_wakes_a_worker_about_to_sleep: woken(1, sleeps, injects, Forget::Nothing);
-    a_push_from_another_thread_wakes_a_worker_about_to_watch: woken(1, watches, injects, Forget::Nothing);
-    a_push_of_a_worker_wakes_another_about_to_sleep: woken(2, sleeps, pushes, Forget::Nothing);
-    the_last_lookout_leaves_no_task_that_came_from_outside: found_against_outside(Forget::Nothing);
-    the_last_lookout_leaves_no_task_that_a_worker_left_to_it: found_against_push(Forget::Nothing);
-    #[should_panic(expected = "deadlock")]
-    a_worker_that_goes_away_without_a_look_at_the_queues_misses_a_push: push_against_away(Owner::Parks, Forget::LookAsSleeper, |world| world.push(1));
-    #[should_panic(expected = "deadlock")]
-    a_worker_that_goes_away_without_a_look_at_its_inbox_misses_a_push: push_against_away(Owner::Parks, Forget::Urgent, |world| world.inject_pinned(0));
-    a_close_wakes_a_worker_about_to_sleep: woken(1, sleeps, World::close, Forget::Nothing);
-    a_close_wakes_a_worker_about_to_watch: woken(1, watches, World::close, Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_sleep: woken(1, sleeps, injects_pinned, Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout: woken(2, sleeps, injects_pinned, Forget::Nothing);
-    a_pinned_task_wakes_its_worker_about_to_watch: woken(2, watches, injects_pinned, Forget::Nothing);
-    the_rest_of_a_batch_taken_without_a_search_is_found: batch_without_search(Forget::Nothing);
+        woken(2, watches_before_it_sleeps, asks_for_help);
+    a_push_from_another_thread_wakes_a_worker_about_to_sleep: woken(1, sleeps, injects);
+    a_push_from_another_thread_wakes_a_worker_about_to_watch: woken(1, watches, injects);
+    a_push_of_a_worker_wakes_another_about_to_sleep: woken(2, sleeps, pushes);
+    the_last_lookout_leaves_no_task_that_came_from_outside: found_against_outside();
+    the_last_lookout_leaves_no_task_that_a_worker_left_to_it: found_against_push();
+    a_close_wakes_a_worker_about_to_sleep: woken(1, sleeps, World::close);
+    a_close_wakes_a_worker_about_to_watch: woken(1, watches, World::close);
+    a_pinned_task_wakes_its_worker_about_to_sleep: woken(1, sleeps, injects_pinned);
+    a_pinned_task_wakes_its_worker_about_to_sleep_as_the_last_lookout: woken(2, sleeps, injects_pinned);
+    a_pinned_task_wakes_its_worker_about_to_watch: woken(2, watches, injects_pinned);
     the_next_worker_to_sleep_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(false);
     the_last_finder_sees_a_push_of_a_sleeping_worker: push_whose_worker_sleeps_afterwards(true);
-    #[should_panic(expected = "deadlock")]
-    a_sleeper_must_look_again: woken(2, sleeps, pushes, Forget::LookAsSleeper);
-    #[should_panic(expected = "deadlock")]
-    the_last_finder_must_recheck_for_injected_tasks: found_against_outside(Forget::LookAsFinder);
-    #[should_panic(expected = "deadlock")]
-    the_last_finder_must_recheck_for_tasks_that_a_worker_pushes: found_against_push(Forget::LookAsFinder);
-    #[should_panic(expected = "deadlock")]
-    a_close_needs_the_sleepers_look: woken(1, sleeps, World::close, Forget::Urgent);
-    #[should_panic(expected = "deadlock")]
-    a_close_needs_the_watchers_look: woken(1, watches, World::close, Forget::Urgent);
-    #[should_panic(expected = "deadlock")]
-    a_push_from_outside_needs_the_watchers_look: woken(1, watches, injects, Forget::Urgent);
-    #[should_panic(expected = "deadlock")]
-    a_pinned_task_needs_the_sleepers_look: woken(1, sleeps, injects_pinned, Forget::Urgent);
-    #[should_panic(expected = "deadlock")]
-    a_pinned_task_needs_the_watchers_look: woken(2, watches, injects_pinned, Forget::Urgent);
-    #[should_panic(expected = "deadlock")]
-    taking_a_batch_without_a_search_must_notify: batch_without_search(Forget::Rest);
 }

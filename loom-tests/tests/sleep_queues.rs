@@ -7,7 +7,6 @@
 //! which the model reports.
 
 use joint_executor::model::Sleep;
-use loom_tests::lab::thread;
 
 use crate::prelude::*;
 
@@ -65,24 +64,6 @@ impl World {
             }
         }
         self.sleep.found(|| false);
-    }
-
-    /// As [`look_out`](World::look_out), but takes the task.
-    fn look_out_and_steal(&self, worker: usize) -> Value {
-        let own = Deques::new();
-        self.sleep.begin(worker);
-        self.sleep.search();
-        let task = loop {
-            if let Some(task) = own.steal_and_pop(&self.stealer, 1) {
-                break task;
-            }
-            if !self.sleep.sleep(worker, || false, || self.last_look()) {
-                // The owner took a task when this worker tried to steal.
-                thread::yield_now();
-            }
-        };
-        self.sleep.found(|| self.last_look());
-        task
     }
 }
 
@@ -150,30 +131,6 @@ fn against_sleep(owner: Owner) {
         owner(&world, &deques, &drops);
         lookout.join().unwrap();
         assert!(world.has_work());
-    });
-}
-
-#[test]
-fn a_task_that_the_owner_leaves_is_stolen() {
-    model_bounded(3, || {
-        let ((world, deques), drops) = (world(2), Drops::default());
-        let lookout = start(&world, move |world| world.look_out_and_steal(1).take());
-        world.push_spawned(&deques, drops.value());
-        world.push_spawned(&deques, drops.value());
-        if let Some(task) = deques.pop_newest_spawned() {
-            task.take();
-        }
-        lookout.join().unwrap();
-    });
-}
-
-#[test]
-fn a_task_that_is_left_after_a_yield_is_stolen() {
-    model_bounded(3, || {
-        let ((world, deques), drops) = (world(2), Drops::default());
-        let lookout = start(&world, move |world| world.look_out_and_steal(1).take());
-        yield_behind_a_woken_task(&world, &deques, &drops);
-        lookout.join().unwrap();
     });
 }
 

@@ -10,7 +10,7 @@
 
 use std::task::Wake;
 
-use joint::{JoinHandle, budget, host};
+use joint::JoinHandle;
 use joint_executor::time::Sleep;
 use loom::sync::Mutex;
 use loom_tests::Flag;
@@ -232,28 +232,6 @@ fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
     });
 }
 
-/// Its worker fires the timer between two tasks.
-#[test]
-fn a_stranger_of_a_timer_waits_for_a_task() {
-    stranger(|executor, stranger| {
-        let own = stranger.clone();
-        executor.spawn_detached(async move {
-            let mut timer = Box::pin(sleep(SOON));
-            begin(timer.as_mut(), &Waker::from(Arc::new(Woken(own.clone()))));
-            *own.timer.lock().unwrap() = Some(timer);
-            host::update(|host| host.now = Some(host::now() + SOON));
-            // The driver is due after a task that has used up its budget.
-            let mut noop = Context::from_waker(Waker::noop());
-            while budget::poll_proceed(&mut noop).is_ready() {
-                budget::spend();
-            }
-            loom::explore();
-            own.waits_for_child();
-        });
-        None
-    });
-}
-
 /// The worker parked in the driver wakes up for the timers of the stranger and of the task.
 #[test]
 fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {
@@ -270,7 +248,7 @@ fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {
 }
 
 /// A task that waits, and whose future spawns the stranger's task when it is dropped.
-fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> JoinHandle<()> {
+fn cancelled(executor: &Executor, stranger: &Arc<Stranger>) -> JoinHandle<()> {
     struct OnDrop(Arc<Stranger>);
     impl Drop for OnDrop {
         fn drop(&mut self) {
@@ -284,9 +262,7 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> Jo
         let (_sender, receiver) = oneshot::channel::<()>();
         let mut receiver = pin!(receiver);
         let _spawns = OnDrop(own.clone());
-        if dropped {
-            begin(receiver.as_mut(), &Waker::from(Arc::new(Dropped(own))));
-        }
+        begin(receiver.as_mut(), &Waker::from(Arc::new(Dropped(own))));
         begins.send(()).unwrap();
         pending().await
     });
@@ -296,22 +272,9 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>, dropped: bool) -> Jo
 }
 
 #[test]
-fn a_stranger_at_the_end_of_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
-    stranger(|executor, stranger| {
-        let mut task = Box::pin(cancelled(executor, stranger, false));
-        begin(
-            task.as_mut(),
-            &Waker::from(Arc::new(Woken(stranger.clone()))),
-        );
-        task.abort();
-        Some(task)
-    });
-}
-
-#[test]
 fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
     stranger(|executor, stranger| {
-        let task = cancelled(executor, stranger, true);
+        let task = cancelled(executor, stranger);
         task.abort();
         Some(Box::pin(task))
     });

@@ -109,15 +109,11 @@ pub struct Driven {
 }
 
 impl Driven {
-    /// With `rings` false the driver does not ring, which shows that it must.
-    pub fn new(workers: usize, rings: bool) -> Self {
+    /// All workers are active.
+    pub fn new(workers: usize) -> Self {
         let driver = Arc::new(Driver::new(workers));
         let rung = driver.clone();
-        let ring = move || {
-            if rings {
-                rung.ring();
-            }
-        };
+        let ring = move || rung.ring();
         let fences = Fences::among(workers);
         Self {
             sleep: Sleep(sleep::Sleep::new(workers, fences, ring)),
@@ -205,17 +201,17 @@ impl Driven {
         self.sleep.found(|| !self.driver.is_kept());
     }
 
-    /// Acts as a worker that parks on its thread until no other keeps the driver. `looks` says
-    /// whether it looks at the driver once more when it parks, `watches` whether it parks with a
-    /// limit if nobody sleeps there, and `again` whether it looks at that once more, too.
-    pub fn take_over(&self, worker: usize, looks: bool, watches: bool, again: bool) {
+    /// Acts as a worker that parks on its thread until no other keeps the driver. `visited` says
+    /// whether others visit the driver, so that the worker parks with a limit if nobody sleeps
+    /// there.
+    pub fn take_over(&self, worker: usize, visited: bool) {
         self.sleep.begin(worker);
         self.sleep.search();
         while self.driver.keep().is_none() {
-            let is_visited = || watches && !self.driver.is_kept();
+            let is_visited = || visited && !self.driver.is_kept();
             let limit = is_visited().then_some(LONGEST_WATCH);
-            let is_missed = || again && limit.is_none() && is_visited();
-            let urgent = || looks && self.driver.is_vacant() || is_missed();
+            let is_missed = || limit.is_none() && is_visited();
+            let urgent = || self.driver.is_vacant() || is_missed();
             let parking = Parking {
                 in_driver: false,
                 park: &mut park_thread,
@@ -241,18 +237,11 @@ impl Driven {
         Bell::rouse(rung);
     }
 
-    /// Parks as `Idle::park` does: in the driver, if it is in use and no other worker
-    /// keeps it. `looks` says whether the worker ensures that some worker keeps it.
-    pub fn park(
-        &self,
-        worker: usize,
-        looks: bool,
-        urgent: impl Fn() -> bool,
-        has_work: impl Fn() -> bool,
-    ) {
+    /// Parks as `Idle::park` does: in the driver, if it is in use and no other worker keeps it.
+    pub fn park(&self, worker: usize, urgent: impl Fn() -> bool, has_work: impl Fn() -> bool) {
         let mut keeper = self.driver.keep();
         let keeps = keeper.is_some();
-        let urgent = || urgent() || looks && !keeps && self.driver.is_vacant();
+        let urgent = || urgent() || !keeps && self.driver.is_vacant();
         let mut park = |limit| match &mut keeper {
             Some(keeper) => keeper.park(limit),
             None => park_thread(limit),
