@@ -71,24 +71,6 @@ fn a_panic_tells_the_task_its_place_and_its_text() {
 }
 
 #[test]
-fn a_panic_without_a_name_or_a_text_tells_the_place() {
-    let line = line!() + 1;
-    let (runnable, handle) = task::spawn(async { panic_any(7u32) }, |_| {});
-    runnable.run();
-    let panic = panic_of(handle);
-    assert_eq!((panic.message(), panic.task_name()), (None, None));
-    let text = panic.to_string();
-    let place = format!("{}:{line}:", file!());
-    assert!(
-        text.starts_with(&format!("the task spawned at {place}")),
-        "{text}"
-    );
-    assert!(text.ends_with(" panicked"), "{text}");
-    has(&panic, "not a string");
-    assert_eq!(panic.into_inner().downcast_ref(), Some(&7u32));
-}
-
-#[test]
 fn awaiting_a_cancelled_task_names_the_task() {
     let (runnable, handle) = Builder::new().name("seven").spawn(|()| async {}, |_| {});
     drop(runnable);

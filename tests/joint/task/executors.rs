@@ -339,24 +339,6 @@ mod reenters {
     }
 }
 
-#[test]
-fn a_handle_without_metadata_is_the_same_handle() {
-    let builder = Builder::new().metadata(String::from("own")).name("named");
-    let (runnable, mut handle) = builder.spawn(|_| async { 5 }, |_| {});
-    let wakes = Wakes::new();
-    assert!(poll_with(&mut handle, &wakes.waker()).is_pending());
-    let mut handle: JoinHandle<i32> = handle.without_metadata();
-    assert_eq!((handle.id(), handle.name()), (runnable.id(), Some("named")));
-    assert_eq!(handle.spawned(), runnable.spawned());
-    assert!(poll(&mut handle).is_pending());
-    runnable.run();
-    assert_eq!(ready(handle), 5);
-
-    let (runnable, handle) = Builder::new().metadata(1).spawn(|_| async {}, |_| {});
-    drop(handle.without_metadata());
-    assert!(!runnable.run(), "the drop of the handle has cancelled it");
-}
-
 /// A task that nobody can wake ends in the run that leaves it so.
 #[test]
 fn a_waker_that_is_made_at_the_end_keeps_the_memory() {

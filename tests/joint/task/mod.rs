@@ -22,5 +22,4 @@ mod peers;
 mod product;
 mod schedule;
 mod storage;
-mod threads;
 mod wake;

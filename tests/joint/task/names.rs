@@ -45,25 +45,6 @@ fn all_that_belong_to_a_task_know_its_id() {
 }
 
 #[test]
-fn the_current_task_is_the_innermost_one() {
-    let (inner, inner_handle) = task::spawn(async { task::id() }, |_| {});
-    let inner_id = inner_handle.id();
-    let (outer, outer_handle) = task::spawn(
-        async move {
-            let before = task::id();
-            inner.run();
-            [before, task::id()]
-        },
-        |_| {},
-    );
-    let outer_id = outer_handle.id();
-    outer.run();
-    assert_eq!(ready(inner_handle), inner_id);
-    assert_eq!(ready(outer_handle), [outer_id; 2]);
-    assert_eq!(task::try_id(), None);
-}
-
-#[test]
 fn a_view_shows_no_waiter_of_a_task_that_has_ended() {
     for is_cancelled in [false, true] {
         let (runnable, mut handle) = task::spawn(async {}, |_| {});

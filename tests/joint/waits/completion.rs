@@ -1,10 +1,7 @@
 //! The word's promises, and those of the waker in one word and of `block_on`, through the public
 //! API.
 
-use joint::{
-    Abandoned,
-    completion::{Completed, Detached, Slotted},
-};
+use joint::{Abandoned, completion::Slotted};
 
 use crate::{
     common::{each_row, poll_with},
@@ -51,39 +48,6 @@ fn a_wait_in_vain_leaves_the_waiter_as_it_was() {
 }
 
 #[test]
-fn the_raw_calls_tell_each_side_what_is_left_to_do() {
-    let word: *const Completion = &Completion::new();
-    let mut registration = Registration::new();
-    let (wakes, waker) = counting();
-    // SAFETY: the word is alive, and this is its waiter, which has not detached.
-    let pending = unsafe { Completion::raw_poll(word, &waker, &mut registration) };
-    assert_eq!(pending, Poll::Pending);
-    // SAFETY: the completer's one call.
-    match unsafe { Completion::raw_complete(word) } {
-        Completed::Wake(thin) => thin.wake(),
-        other => panic!("{other:?}"),
-    }
-    assert_eq!(wakes.count(), 1);
-    // SAFETY: the waiter's last call.
-    match unsafe { Completion::raw_detach(word) } {
-        Detached::Finished(ended) => assert_eq!(ended, Ended::Done),
-        other => panic!("{other:?}"),
-    }
-
-    let word: *const Completion = &Completion::new();
-    // SAFETY: the waiter's one call.
-    match unsafe { Completion::raw_detach(word) } {
-        Detached::Pending(waker) => assert!(waker.is_none()),
-        other => panic!("{other:?}"),
-    }
-    // SAFETY: the completer has not finished.
-    assert!(unsafe { Completion::raw_is_detached(word) });
-    // SAFETY: the completer's one call.
-    let completed = unsafe { Completion::raw_abandon(word) };
-    assert!(matches!(completed, Completed::Detached));
-}
-
-#[test]
 fn the_last_waker_is_woken_once_and_the_others_are_dropped() {
     each_row(
         [("without a slot", false), ("with a slot", true)],
@@ -121,21 +85,6 @@ fn the_last_waker_is_woken_once_and_the_others_are_dropped() {
                 }
             }
         },
-    );
-}
-
-#[test]
-fn states_are_words() {
-    let mut completion = Completion::new();
-    assert_eq!(format!("{completion:?}"), "Completion(Pending)");
-    let (completer, waiter) = completion.split();
-    assert_eq!(format!("{completer:?}"), "Completer { is_detached: false }");
-    assert_eq!(format!("{waiter:?}"), "Waiter { is_finished: false }");
-    drop(completer);
-    drop(waiter);
-    assert_eq!(
-        Abandoned.to_string(),
-        "the completer was dropped without completing"
     );
 }
 
