@@ -186,40 +186,6 @@ fn look(act: Act) {
     });
 }
 
-fn clones_dropped(act: Act) {
-    model(move || {
-        let (shared, against) = Against::new(act);
-        let clone = shared.clone();
-        let other = thread::spawn(move || {
-            if let Some(value) = clone.get() {
-                value.look();
-            }
-        });
-        drop(shared);
-        other.join().unwrap();
-        let Ended(_, drops) = against.join();
-        drops.assert_all_of(usize::from(act == Send));
-    });
-}
-
-/// Each of two waiters may be the one that begins the list.
-fn first_and_second(act: Act) {
-    model_bounded(2, move || {
-        let (shared, against) = Against::new(act);
-        let clone = shared.clone();
-        let other = thread::spawn(move || _ = waits(act, clone, &[0], None));
-        let wakes = Wakes::new();
-        let mut shared = shared;
-        let pending = !is_ready(act, &mut shared, &wakes);
-        other.join().unwrap();
-        let ended = against.join();
-        assert_eq!(wakes.count(), usize::from(pending));
-        assert!(is_ready(act, &mut shared, &wakes));
-        assert_eq!(wakes.wakers(), 0);
-        ended.with(shared);
-    });
-}
-
 /// The first handle begins the list, which others then make longer and search.
 fn first_before_others(act: Act) {
     model_bounded(3, move || {
@@ -363,14 +329,12 @@ models_of! {
     send_against_wake / close_against_wake: |act| race(act, By::Wait, |_| (), &[0], true);
     send_against_another_waker / close_against_another_waker: |act| race(act, By::Wait, |_| (), &[0, 1], true);
     send_against_poll_then_drop / close_against_poll_then_drop: |act| race(act, By::Wait, |_| (), &[0], false);
-    send_against_clones_dropped / close_against_clones_dropped: clones_dropped;
     send_against_succession / close_against_succession: |act| race(act, By::Wait, come_and_go::<2>, &[0], true);
     send_against_succession_after_drop / close_against_succession_after_drop: succession_after_drop;
     send_against_succession_after_another_poll / close_against_succession_after_another_poll: succession_after_another_poll;
     send_against_the_first_waiter / close_against_the_first_waiter: |act| race(act, By::Itself, |_| (), &[0], true);
     send_against_the_first_waiters_wakers / close_against_the_first_waiters_wakers: |act| race(act, By::Itself, |_| (), &[0, 1], true);
     send_against_the_first_waiters_drop / close_against_the_first_waiters_drop: |act| race(act, By::Itself, |_| (), &[0], false);
-    send_against_the_first_and_second / close_against_the_first_and_second: first_and_second;
     send_against_the_first_before_others / close_against_the_first_before_others: first_before_others;
     send_against_a_late_comer / close_against_a_late_comer: late_comer;
 }

@@ -4,7 +4,6 @@
 #[path = "../../../verify/course/models/tests/lessons/compare.rs"]
 mod compare;
 mod matrix;
-mod source;
 
 /// From the folder in which cargo runs the tests.
 const PICTURES: &str = "../verify/course/lessons/pictures";

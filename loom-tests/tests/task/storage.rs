@@ -53,53 +53,6 @@ fn last_waker_dropped_against_a_spawn() {
     });
 }
 
-/// As above, and a third thread reserves the slot in between, but spawns nothing.
-#[test]
-fn last_waker_dropped_against_a_slot_given_back_against_a_spawn() {
-    explore(|world| {
-        let (pool, waker) = with_a_waker_left(world);
-        let dropping = thread::spawn(move || drop(waker));
-        let reserving = thread::spawn({
-            let pool = pool.clone();
-            move || drop(reserve(&pool))
-        });
-        if let Some(slot) = reserve(&pool) {
-            spawn(world, slot).take().run();
-        }
-        dropping.join().unwrap();
-        reserving.join().unwrap();
-    });
-}
-
-#[cfg(not(joint_check))]
-loom::lazy_static! {
-    static ref STATIC: TaskPool<SIZE, 1> = TaskPool::new();
-}
-
-/// A `static` pool, into which two threads spawn. A future that finds it full is dropped by its
-/// thread.
-#[cfg(not(joint_check))]
-#[test]
-fn two_spawn_into_a_static_pool() {
-    explore(|world| {
-        let spawn = |value: Value| {
-            let pool: &'static TaskPool<SIZE, 1> = &STATIC;
-            let never = |_: Runnable| unreachable!("it is not woken before it ends");
-            match pool.spawn_detached(ready(value), never) {
-                Ok(runnable) => Kept::new(runnable).take().run(),
-                Err(_) => false,
-            }
-        };
-        let value = world.value();
-        let other = thread::spawn(move || {
-            spawn(value);
-        });
-        spawn(world.value());
-        other.join().unwrap();
-        assert!(STATIC.reserve().is_some());
-    });
-}
-
 #[test]
 fn two_reserve_the_last_slot() {
     explore(|_| {
@@ -111,30 +64,5 @@ fn two_reserve_the_last_slot() {
         let mine = reserve(&pool);
         let slots = [mine, other.join().unwrap()];
         assert_eq!(slots.iter().flatten().count(), 1);
-    });
-}
-
-/// A thread drops the output of a task that ended on another, and its slot with it.
-#[test]
-fn handle_dropped_against_the_end_against_a_spawn() {
-    explore(|world| {
-        let pool = pool();
-        let slot = reserve(&pool).expect("it is free").take();
-        let output = world.value();
-        let (runnable, handle) = Builder::new()
-            .slot(slot)
-            .spawn(|()| ready::<Value>(output), drop);
-        let (runnable, handle) = (Kept::new(runnable), Kept::new(handle));
-        let others = [
-            thread::spawn(move || {
-                runnable.take().run();
-            }),
-            thread::spawn(move || drop(handle)),
-        ];
-        if let Some(slot) = reserve(&pool) {
-            spawn(world, slot).take().run();
-        }
-        super::world::join_all(others);
-        assert!(reserve(&pool).is_some());
     });
 }
