@@ -393,15 +393,3 @@ fn only_the_benches_depend_on_peers() {
     let mut names = tree.lines().filter_map(|line| line.split(' ').next());
     assert_eq!(names.find(|name| peers.contains(name)), None);
 }
-
-#[test]
-fn ci_runs_the_readme_test_command() {
-    for file in ["README.md", ".ci/run"] {
-        let text = fs::read_to_string(root().join(file)).expect("it can be read");
-        let mut commands = text
-            .lines()
-            .map(|line| line.split(" #").next().unwrap_or_default());
-        let has_it = commands.any(|command| command.trim() == "cargo xtask test");
-        assert!(has_it, "{file} does not run `cargo xtask test`");
-    }
-}

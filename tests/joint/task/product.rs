@@ -228,12 +228,11 @@ impl Case {
 
     /// Does with the handle what the case says, and has the task run to its end.
     fn part_with(self, handle: JoinHandle<Value>, run: impl Fn()) -> Option<End> {
-        let wakes = Wakes::new();
         match self.handle {
-            Handle::Joined => Some(join(handle.result(), &wakes, run)),
+            Handle::Joined => Some(end_of(handle.result(), of_result, run)),
             Handle::AbortedAndJoined => {
                 handle.abort();
-                Some(join(handle.result(), &wakes, run))
+                Some(end_of(handle.result(), of_result, run))
             }
             // The panic of an output that it drops is discarded.
             Handle::Dropped => {
@@ -247,43 +246,44 @@ impl Case {
                 run();
                 None
             }
-            Handle::Cancelled => {
-                let mut cancel = handle.cancel();
-                let waker = wakes.waker();
-                let mut polled = quietly(|| poll_with(&mut cancel, &waker));
-                if let Some(Poll::Pending) = polled {
-                    run();
-                    assert_eq!(wakes.count(), 1);
-                    polled = quietly(|| poll_with(&mut cancel, &waker));
-                }
-                Some(match polled {
-                    None => End::Panic,
-                    Some(Poll::Ready(None)) => End::Cancelled,
-                    Some(Poll::Ready(Some(value))) => {
-                        quietly(|| drop(value));
-                        End::Output
-                    }
-                    Some(Poll::Pending) => panic!("woken for nothing"),
-                })
-            }
+            Handle::Cancelled => Some(end_of(handle.cancel(), of_option, run)),
         }
     }
 }
 
-fn join(mut handle: JoinResult<Value>, wakes: &std::sync::Arc<Wakes>, run: impl Fn()) -> End {
-    let mut polled = poll_with(&mut handle, &wakes.waker());
+fn of_option(output: Option<Value>) -> End {
+    output.map_or(End::Cancelled, |value| {
+        quietly(|| drop(value));
+        End::Output
+    })
+}
+
+fn of_result(result: Result<Value, JoinError>) -> End {
+    match result {
+        Ok(value) => of_option(Some(value)),
+        Err(JoinError::Panicked(_)) => End::Panic,
+        Err(JoinError::Cancelled(_)) => End::Cancelled,
+    }
+}
+
+/// Awaits a task while it runs.
+fn end_of<F>(mut future: F, end: fn(F::Output) -> End, run: impl Fn()) -> End
+where
+    F: Future + Unpin,
+{
+    let wakes = Wakes::new();
+    let mut poll = || match quietly(|| poll_with(&mut future, &wakes.waker())) {
+        Some(polled) => polled.map(end),
+        None => Poll::Ready(End::Panic),
+    };
+    let mut polled = poll();
     if polled.is_pending() {
         run();
         assert_eq!((wakes.count(), wakes.wakers()), (1, 0));
-        polled = poll_with(&mut handle, &wakes.waker());
+        polled = poll();
     }
     match polled {
-        Poll::Ready(Ok(value)) => {
-            quietly(|| drop(value));
-            End::Output
-        }
-        Poll::Ready(Err(JoinError::Panicked(_))) => End::Panic,
-        Poll::Ready(Err(JoinError::Cancelled(_))) => End::Cancelled,
+        Poll::Ready(end) => end,
         Poll::Pending => panic!("woken for nothing"),
     }
 }
