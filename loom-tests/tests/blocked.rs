@@ -98,30 +98,6 @@ fn a_local_task_that_is_woken_by_its_blocked_thread_runs() {
     });
 }
 
-/// The blocked thread wakes one task, and another thread wakes a second one meanwhile.
-#[test]
-fn wake_ups_from_here_and_from_elsewhere_both_run() {
-    model_bounded(3, || {
-        let shown = Rc::default();
-        wake_while_blocked(&shown);
-        let executor = LocalExecutor::new();
-        let here = executor.spawn(woken_by(&shown));
-        let mut is_first = true;
-        let elsewhere = executor.spawn(poll_fn(move |cx| {
-            if std::mem::replace(&mut is_first, false) {
-                let waker = cx.waker().clone();
-                thread::spawn(move || waker.wake());
-                return Poll::Pending;
-            }
-            Poll::Ready(())
-        }));
-        executor.block_on(async {
-            here.await;
-            elsewhere.await;
-        });
-    });
-}
-
 #[test]
 fn a_task_that_is_woken_while_its_executor_ends_is_dropped() {
     model(|| {

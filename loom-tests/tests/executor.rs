@@ -6,7 +6,7 @@
 //! runs again. Each path is taken twice, and counted the second time: an executor that runs has
 //! room in its queues and its registry.
 
-use std::{collections::BTreeMap, ops::Sub, panic::Location, sync::Mutex};
+use std::{array, collections::BTreeMap, panic::Location, sync::Mutex};
 
 use joint::host;
 use joint_executor::{
@@ -25,49 +25,17 @@ use crate::prelude::*;
 const FAR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Cost {
-    /// Atomic read-modify-writes, apart from those of locks.
-    rmws: usize,
-    locks: usize,
-    fences: usize,
-}
+/// Atomic read-modify-writes, apart from those of locks; locks; and fences.
+type Cost = [usize; 3];
 
-impl Cost {
-    const FREE: Self = Self {
-        rmws: 0,
-        locks: 0,
-        fences: 0,
-    };
-
-    fn each(self, other: Self, f: fn(usize, usize) -> usize) -> Self {
-        Self {
-            rmws: f(self.rmws, other.rmws),
-            locks: f(self.locks, other.locks),
-            fences: f(self.fences, other.fences),
-        }
-    }
-
-    fn halved(self) -> Self {
-        self.each(self, |count, _| {
-            assert_eq!(count % 2, 0);
-            count / 2
-        })
-    }
-}
-
-impl Sub for Cost {
-    type Output = Self;
-
-    fn sub(self, other: Self) -> Self {
-        self.each(other, usize::sub)
-    }
+fn less(cost: Cost, part: Cost) -> Cost {
+    array::from_fn(|kind| cost[kind] - part[kind])
 }
 
 thread_local! {
-    static COST: RefCell<Cost> = RefCell::default();
+    static COST: Cell<Cost> = const { Cell::new([0; 3]) };
     /// The costs of a yield, without and with other tasks in the queue.
-    static YIELDS: Cell<[Cost; 2]> = const { Cell::new([Cost::FREE; 2]) };
+    static YIELDS: Cell<[Cost; 2]> = const { Cell::new([[0; 3]; 2]) };
 }
 
 fn made(_: Made, _: &'static Location<'static>) -> u64 {
@@ -75,16 +43,16 @@ fn made(_: Made, _: &'static Location<'static>) -> u64 {
 }
 
 fn begins(operation: Operation) {
-    COST.with_borrow_mut(|cost| match operation.act {
+    let mut cost = COST.get();
+    match operation.act {
         Act::Swap(_) | Act::Add(_) | Act::Or(_) | Act::Sub(_) | Act::CompareExchange { .. } => {
-            cost.rmws += 1;
+            cost[0] += 1;
         }
-        Act::Lock => cost.locks += 1,
-        Act::Fence if operation.order == std::sync::atomic::Ordering::SeqCst => {
-            cost.fences += 1;
-        }
+        Act::Lock => cost[1] += 1,
+        Act::Fence if operation.order == std::sync::atomic::Ordering::SeqCst => cost[2] += 1,
         _ => {}
-    });
+    }
+    COST.set(cost);
 }
 
 /// Returns what a part of a task costs, from where it begins until the task runs again. It runs
@@ -136,7 +104,10 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     let by_two = cost_of!({ yield_now().await });
     drop(other);
     yield_now().await;
-    let with_other = by_two.halved();
+    let with_other = by_two.map(|count| {
+        assert_eq!(count % 2, 0);
+        count / 2
+    });
     YIELDS.set([alone, with_other]);
     // Waiting for the event is subtracted below.
     let spawned = cost_of!({
@@ -147,7 +118,8 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         let own = event.clone();
         spawn_detached(async move { own.happen() });
         event.clone().await;
-    }) - spawned;
+    });
+    let waits = less(waits, spawned);
 
     row("yield, with no other task queued", alone);
     row("yield, with others queued", with_other);
@@ -195,10 +167,13 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     );
     row(
         "wake a task that waits, and run it until it waits again",
-        cost_of!({
-            waker.wake_by_ref();
-            event.clone().await;
-        }) - waits,
+        less(
+            cost_of!({
+                waker.wake_by_ref();
+                event.clone().await;
+            }),
+            waits,
+        ),
     );
     row(
         "abort a task that waits, and run it to its end",
@@ -222,20 +197,26 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     );
     row(
         "spawn a detached task from another thread, and run it",
-        cost_of!({
-            let own = event.clone();
-            outside(|| executor.spawn_detached(async move { own.happen() }));
-            event.clone().await;
-        }) - waits,
+        less(
+            cost_of!({
+                let own = event.clone();
+                outside(|| executor.spawn_detached(async move { own.happen() }));
+                event.clone().await;
+            }),
+            waits,
+        ),
     );
     row(
         "wake a task from another thread, and run it until it waits again",
-        cost_of!({
-            outside(|| waker.wake_by_ref());
-            // (`joint-executor/src/worker/schedule.rs`)
-            count_of_an_arc();
-            event.clone().await;
-        }) - waits,
+        less(
+            cost_of!({
+                outside(|| waker.wake_by_ref());
+                // (`joint-executor/src/worker/schedule.rs`)
+                count_of_an_arc();
+                event.clone().await;
+            }),
+            waits,
+        ),
     );
     drop(handle);
     measure_timers(row).await;
@@ -244,19 +225,20 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
 /// Counts the two read-modify-writes of a clone of an `Arc` and its drop, which the model does not
 /// see.
 fn count_of_an_arc() {
-    COST.with_borrow_mut(|cost| cost.rmws += 2);
+    let [rmws, locks, fences] = COST.get();
+    COST.set([rmws + 2, locks, fences]);
 }
 
 /// Yields with no other task in the queue, which is not counted.
 async fn yield_alone() {
     yield_now().await;
-    COST.with_borrow_mut(|cost| *cost = *cost - YIELDS.get()[0]);
+    COST.set(less(COST.get(), YIELDS.get()[0]));
 }
 
 /// Yields with other tasks in the queue, which is not counted.
 async fn let_others_run() {
     yield_now().await;
-    COST.with_borrow_mut(|cost| *cost = *cost - YIELDS.get()[1]);
+    COST.set(less(COST.get(), YIELDS.get()[1]));
 }
 
 async fn poll_once(future: impl Future) {
@@ -307,7 +289,7 @@ async fn measure_timers(mut row: impl FnMut(&'static str, Cost)) {
             while !sleeper.is_finished() {
                 yield_alone().await;
             }
-            COST.with_borrow_mut(|cost| *cost = *cost - YIELDS.get()[1]);
+            COST.set(less(COST.get(), YIELDS.get()[1]));
         }),
     );
     drop(later);
@@ -330,12 +312,7 @@ fn documented(workers: usize) -> BTreeMap<&'static str, Cost> {
         let cells: Vec<_> = row.split('|').map(str::trim).collect();
         let number = |cell: usize| cells[cell].parse().expect("a number");
         let [rmws, fences] = if workers > 1 { [1, 3] } else { [4, 5] };
-        let cost = Cost {
-            rmws: number(rmws),
-            locks: number(2),
-            fences: number(fences),
-        };
-        (cells[0], cost)
+        (cells[0], [rmws, 2, fences].map(number))
     })
     .collect()
 }

@@ -55,29 +55,6 @@ fn run(runnable: Runnable) {
     runnable.run();
 }
 
-/// Two threads push, and the owner takes until it has both tasks. The owner yields in between,
-/// because loom does not on its own try a push before the look of `take`: it compares an exchange
-/// only with the last access, which is the look of the push itself.
-#[test]
-fn each_push_is_taken_once_and_whole() {
-    model_bounded(3, || {
-        let inbox = Arc::new(LocalInbox::new());
-        let ran = Arc::new(AtomicUsize::new(0));
-        for _ in 0..2 {
-            start_pusher(&inbox, &ran);
-        }
-        let mut taken = 0;
-        while taken < 2 {
-            thread::yield_now();
-            inbox.take(|runnable| {
-                taken += 1;
-                runnable.run();
-            });
-        }
-        assert_eq!(ran.load(Relaxed), 2);
-    });
-}
-
 /// The owner goes to sleep while two threads push: either it finds one of the pushes, or one of
 /// them wakes it, once.
 #[test]

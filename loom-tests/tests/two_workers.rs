@@ -113,23 +113,6 @@ fn a_wake_up_from_outside_reaches_a_worker_that_parks() {
     });
 }
 
-#[test]
-fn a_handle_is_detached_while_its_task_ends() {
-    with_parked(3, |executor| {
-        let drops = Drops::default();
-        let value = drops.value();
-        let task = executor.spawn(async move {
-            loom::explore();
-            value
-        });
-        loom::thread::yield_now();
-        task.detach();
-        loom::stop_exploring();
-        drop(executor);
-        drops.assert_all_of(1);
-    });
-}
-
 /// Blocks the worker until the task's timer is due, so the other worker has to keep the driver.
 fn wait_for_a_timer() {
     let due = Flag::new();
