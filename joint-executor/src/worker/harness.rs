@@ -1,33 +1,40 @@
 //! Helpers for the unit tests of the executor: workers without threads. A test calls what a worker
 //! would call, one step at a time, so it knows what each step found and whom it woke.
 
-use alloc::{sync::Arc, task::Wake, vec::Vec};
-use core::{
-    array,
-    future::{pending, poll_fn},
-    mem::replace,
-    panic::Location,
-    task::{Poll, Waker},
-    time::Duration,
-};
-use std::sync::mpsc;
+use core::mem::replace;
 
-use super::{
-    Running, Worker,
-    current::with_thread_worker,
-    launch::{launch, new_detached, new_task},
-    queues::After,
-    schedule::queue,
-    shared::{Decides, Runnable, Shared},
-    state::Searching,
+use super::{queues::After, schedule::queue, state::Searching};
+use crate::sleep::{Need, Parked, Parking};
+use joint::task::spawn;
+
+/// The names that most of the tests use.
+pub(super) use {
+    super::{
+        Running, Worker,
+        current::with_thread_worker,
+        launch::{launch, new_detached, new_task},
+        shared::{Decides, Runnable, Shared},
+    },
+    crate::{fences::Fences, hooks::Hooks, registry::Lane, sleep::Woke},
+    alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec},
+    core::{
+        array,
+        cell::Cell,
+        future::{Future, pending, poll_fn},
+        iter,
+        panic::Location,
+        pin::Pin,
+        task::{Context, Poll, Waker},
+        time::Duration,
+    },
+    joint::JoinHandle,
+    std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::mpsc,
+        thread,
+        time::Instant,
+    },
 };
-use crate::{
-    fences::Fences,
-    hooks::Hooks,
-    registry::Lane,
-    sleep::{Need, Parked, Parking},
-};
-use joint::task::{JoinHandle, spawn};
 
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {

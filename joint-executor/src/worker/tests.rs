@@ -2,25 +2,12 @@
 
 mod registry;
 
-use alloc::{boxed::Box, vec::Vec};
-use core::panic::Location;
-
 use super::{
-    closing::arrive,
-    current::{with_current, with_thread_worker},
-    end::dispose,
-    harness::{task, two_workers, two_workers_with, wakes_of, while_another_sleeps},
-    launch::{launch, new_detached, new_task},
-    queues::After,
-    shared::Runnable,
-    state::Spawns,
+    closing::arrive, current::with_current, end::dispose, harness::*, queues::After, state::Spawns,
     *,
 };
-use crate::{deques::MOST_QUEUED, hooks::Hooks, registry::Lane, sleep::Woke, yield_now};
-use joint::{
-    host, oneshot,
-    task::{JoinHandle, TaskEnd},
-};
+use crate::{deques::MOST_QUEUED, yield_now};
+use joint::{host, oneshot, task::TaskEnd};
 
 /// A task of a lane that has waited, and is ready to be run. It wakes itself in that run.
 fn woken(worker: &Worker, lane: Lane) -> (Runnable, JoinHandle<()>) {

@@ -1,26 +1,15 @@
 //! Whose timers a worker fires, and when, by counts.
 
-use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
     hint::spin_loop,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::Waker,
 };
-use std::sync::mpsc;
 
 use super::{After, LONGEST_AWAY, SOON};
 use crate::{
     driver::clock,
     policy::{LONGEST_WATCH, TURN, WORTH_A_WAKE},
-    registry::Lane,
-    sleep::Woke,
-    worker::{
-        Worker,
-        harness::{
-            inline, task, two_workers, waiting, wakes_of, while_another_parks, while_another_sleeps,
-        },
-        tests::wakes_after_yield,
-    },
+    worker::{harness::*, tests::wakes_after_yield},
 };
 
 mod visits;

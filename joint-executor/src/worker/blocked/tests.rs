@@ -1,35 +1,9 @@
 //! How long a blocked worker may sleep, and whether its wait is a deadlock.
 
-use alloc::vec::Vec;
-use core::{
-    future::{Future, pending},
-    iter,
-    panic::Location,
-    pin::Pin,
-    task::{Context, Poll},
-};
-use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::mpsc,
-    time::Instant,
-};
-
-use joint::{JoinHandle, park::Parker};
+use joint::park::Parker;
 
 use super::{STANDSTILL, STUCK, is_deadlock, is_starved};
-use crate::{
-    driver::clock::NEVER,
-    fences::Fences,
-    hooks::Hooks,
-    registry::Lane,
-    who,
-    worker::{
-        Worker,
-        harness::{task, two_workers, waker_that},
-        launch::new_task,
-        shared::{Decides, Runnable, Shared},
-    },
-};
+use crate::{driver::clock::NEVER, who, worker::harness::*};
 
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {

@@ -1,28 +1,14 @@
 //! The shutdown of an executor, step by step, with both workers on one thread.
 
-use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use core::{
-    future::{Future, pending},
-    panic::Location,
-    pin::Pin,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::Context,
-    time::Duration,
-};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use joint::JoinHandle;
 use joint_switch::wait_until;
 
-use crate::policy::{ALONE, MOST_NESTED};
 use crate::{
-    registry::Lane,
+    policy::{ALONE, MOST_NESTED},
     worker::{
-        Worker,
         closing::{arrive, cancel_waiting},
-        current::with_thread_worker,
-        harness::{task, two_workers, waiting, waker_that, wakes_of},
-        launch::{launch, new_detached, new_task},
-        shared::Runnable,
+        harness::*,
     },
 };
 

@@ -1,32 +1,10 @@
 //! When an idle worker watches and parks, and which hooks it calls around it,
 //! with both workers on one thread.
 
-use alloc::{boxed::Box, vec::Vec};
-use core::{task::Waker, time::Duration};
-use std::{
-    sync::{
-        atomic::{AtomicBool, Ordering::Relaxed},
-        mpsc,
-    },
-    thread,
-    time::Instant,
-};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use super::*;
-use crate::{
-    fork_join::job::Wait,
-    hooks::Hooks,
-    policy::WORTH_A_WAKE,
-    registry::Lane,
-    sleep::Woke,
-    worker::{
-        Worker,
-        current::with_thread_worker,
-        harness::{
-            send_away, task, two_workers, two_workers_with, waiting, wakes_of, while_another_parks,
-        },
-    },
-};
+use crate::{fork_join::job::Wait, policy::WORTH_A_WAKE, worker::harness::*};
 
 fn seen(makes_progress: bool) -> Round {
     Round {

@@ -1,15 +1,7 @@
 //! What a stepped worker leaves behind between two calls, by counts and states.
 
-use core::{cell::Cell, time::Duration};
-use std::{sync::mpsc, thread, vec::Vec};
-
 use super::*;
-use crate::{
-    fences::Fences,
-    registry::Lane,
-    sleep::Woke,
-    worker::harness::{task, two_workers, waker_that, wakes_of},
-};
+use crate::worker::harness::*;
 
 const LONG: Duration = Duration::from_secs(60);
 

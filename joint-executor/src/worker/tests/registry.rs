@@ -1,16 +1,10 @@
 //! The entries of a registry for tasks that wait.
 
-use alloc::{sync::Arc, vec::Vec};
-
 use crate::{
-    registry::{Lane, Registry},
+    registry::Registry,
     room::ENTRIES,
-    worker::{
-        Worker,
-        harness::{self, two_workers},
-    },
+    worker::harness::{self, *},
 };
-use joint::JoinHandle;
 
 const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
 

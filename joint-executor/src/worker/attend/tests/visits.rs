@@ -1,13 +1,10 @@
 //! Which worker leaves the driver to which other worker, at times that the test sets.
 
-use alloc::vec::Vec;
-use core::time::Duration;
-
 use crate::{
     driver::clock,
     worker::{
         attend::{SOON, is_visited_beside},
-        harness::two_workers,
+        harness::*,
     },
 };
 

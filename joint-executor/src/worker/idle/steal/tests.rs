@@ -1,18 +1,7 @@
 //! The thefts of a searching worker, at times that the test sets.
 
-use alloc::boxed::Box;
-use core::array;
-use std::sync::mpsc;
-
 use super::*;
-use crate::{
-    hooks::Hooks,
-    registry::Lane,
-    worker::{
-        Worker,
-        harness::{busy, task, two_workers, two_workers_with, wakes_of, workers_with},
-    },
-};
+use crate::worker::harness::*;
 
 const LONG: Duration = Duration::from_secs(10);
 

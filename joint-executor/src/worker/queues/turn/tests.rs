@@ -1,20 +1,12 @@
 //! The task that a worker takes next, and whether it wakes other workers, by counts of wake-ups and
 //! runs.
 
-use alloc::{string::String, vec::Vec};
-use core::time::Duration;
+use alloc::string::String;
 
 use super::{Duties, NEVER};
 use crate::{
     policy::{FEW, TURN},
-    registry::Lane,
-    sleep::Woke,
-    worker::{
-        Worker,
-        harness::{busy, task, two_workers, wakes_of},
-        shared::Runnable,
-        tests::wakes_after_yield,
-    },
+    worker::{harness::*, tests::wakes_after_yield},
 };
 use joint::task::Id;
 

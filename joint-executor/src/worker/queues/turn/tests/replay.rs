@@ -2,11 +2,11 @@
 //! thefts and refused budgets delays a task beyond the bounds in `docs/executor.md`.
 
 use alloc::collections::VecDeque;
-use core::{cell::Cell, fmt::Debug, future::poll_fn, panic::Location, task::Poll};
+use core::fmt::Debug;
 use std::thread_local;
 
 use super::{HIGH, NORMAL, PINNED, TURN};
-use crate::worker::{Worker, harness::two_workers, launch::new_detached, shared::Runnable};
+use crate::worker::harness::*;
 use joint::task::Id;
 
 thread_local! {
