@@ -1,7 +1,7 @@
 //! Polls that block their worker in a wait of this crate. Whatever they wait for arrives, although
-//! the worker runs no task meanwhile: timers and descriptors are served, also if the future, or local
-//! tasks, always have something to do, so that the thread never sleeps. Only a wait until a task has
-//! ended which only that worker could run is a deadlock, which a panic ends.
+//! the worker runs no task meanwhile: timers and descriptors are served, also if the future, or
+//! local tasks, always have something to do, so that the thread never sleeps. Only a wait until a
+//! task has ended which only that worker could run is a deadlock, which a panic ends.
 #![cfg(feature = "io")]
 
 use crate::prelude::*;

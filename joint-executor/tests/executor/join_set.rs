@@ -313,18 +313,6 @@ fn a_waker_that_panics_leaves_the_result_in_the_set() {
 }
 
 #[test]
-fn a_join_set_is_send_sync_and_unpin() {
-    fn check<T: Send + Sync + Unpin>() {}
-    check::<JoinSet<String>>();
-    fn unpin<T: Unpin>() {}
-    unpin::<JoinSet<std::marker::PhantomPinned>>();
-    assert_eq!(
-        format!("{:?}", JoinSet::<()>::new()),
-        "JoinSet { len: 0, .. }"
-    );
-}
-
-#[test]
 fn each_result_can_come_with_the_id_of_its_task() {
     let mut set = JoinSet::new();
     let ends = set.spawn(async { 1 }).id();

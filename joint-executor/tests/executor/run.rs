@@ -36,8 +36,8 @@ fn a_task_awaited_after_its_spawn_runs_next_then_its_waiter() {
     assert_eq!(*log.lock().unwrap(), expected);
 }
 
-/// Tasks of which each awaits the one before: they end one after the other, and each is cancelled by
-/// the drop of the one that awaits it, from the last handle or at the end of the executor.
+/// Tasks of which each awaits the one before: they end one after the other, and each is cancelled
+/// by the drop of the one that awaits it, from the last handle or at the end of the executor.
 #[test]
 fn a_deep_chain_of_tasks_needs_no_stack() {
     const TASKS: usize = 100_000;

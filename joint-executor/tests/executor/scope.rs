@@ -292,13 +292,6 @@ mod asynchronous {
         assert_eq!(receiver.recv(), Ok(10));
     }
 
-    #[test]
-    fn dropped_before_its_first_poll() {
-        let env = Arc::new(());
-        drop(async_scope(env.clone(), async |_| ()));
-        assert_eq!(Arc::strong_count(&env), 1);
-    }
-
     /// The tasks go on, and what they borrow stays.
     #[test]
     fn a_leaked_async_scope_keeps_the_environment_for_its_tasks() {

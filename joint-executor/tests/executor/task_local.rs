@@ -149,8 +149,8 @@ fn a_scope_is_as_free_as_what_it_holds() {
     assert_eq!(block_on(future), 1);
 }
 
-/// Looks from a side of bob's join, which the worker of alice takes while it waits: for its own value
-/// and its own local tasks, and not for those of its taker, who has hers again afterwards.
+/// Looks from a side of bob's join, which the worker of alice takes while it waits: for its own
+/// value and its own local tasks, and not for those of its taker, who has hers again afterwards.
 #[test]
 fn a_side_that_was_taken_is_not_its_taker() {
     let executor = executor(3);

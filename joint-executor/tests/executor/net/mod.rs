@@ -10,22 +10,6 @@ mod pipe;
 mod ready;
 mod support;
 mod tcp;
-mod udp;
 mod uninit;
 #[cfg(unix)]
 mod unix;
-
-/// All types can be handed to another thread, shared, moved while they wait, and looked at.
-#[cfg(unix)]
-#[test]
-fn all_types_go_anywhere() {
-    fn goes<T: Send + Sync + Unpin + std::fmt::Debug>() {}
-    goes::<joint_executor::io::TcpListener>();
-    goes::<joint_executor::io::TcpStream>();
-    goes::<joint_executor::io::UdpSocket>();
-    goes::<joint_executor::io::UnixListener>();
-    goes::<joint_executor::io::UnixStream>();
-    goes::<joint_executor::io::UnixDatagram>();
-    goes::<joint_executor::io::PipeReader>();
-    goes::<joint_executor::io::PipeWriter>();
-}

@@ -2,27 +2,10 @@
 
 use std::os::fd::OwnedFd;
 
-use futures_lite::future;
 use joint_executor::io::{PipeReader, PipeWriter, pipe};
 
-use super::support::{bytes, data_then_end, end_while_waiting, everywhere, waits};
+use super::support::{data_then_end, end_while_waiting, everywhere, waits};
 use crate::prelude::*;
-
-#[test]
-fn dropping_the_reader_fails_a_pending_write() {
-    everywhere(async || {
-        let (reader, writer) = pipe()?;
-        let block = bytes(1 << 16);
-        while let Some(written) = future::poll_once(writer.write(&block)).await {
-            written?;
-        }
-        let mut write = pin!(writer.write(&block));
-        waits(&mut write).await;
-        drop(reader);
-        assert_eq!(write.await.unwrap_err().kind(), ErrorKind::BrokenPipe);
-        Ok(())
-    });
-}
 
 #[test]
 fn the_ends_go_to_descriptors_and_back() {

@@ -1,9 +1,9 @@
-//! Readiness, and operations that do not wait.
+//! Readiness, operations that do not wait, halves, and messages.
 
 use std::io::{IoSlice, IoSliceMut};
 
 use futures_lite::{AsyncRead, AsyncReadExt, AsyncWriteExt, future};
-use joint_executor::io::{Interest, Ready, TcpListener, TcpStream, UdpSocket};
+use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 
 use super::support::{bytes, connected, everywhere, waits, write_and_close};
 use crate::prelude::*;
@@ -64,43 +64,6 @@ fn a_stream_is_writable_until_a_write_finds_no_room() {
             }
         }
         wait.await
-    });
-}
-
-#[test]
-fn a_stream_says_what_it_is_ready_for_and_if_its_peer_is_gone() {
-    everywhere(async || {
-        let (one, other) = connected().await?;
-        would_block(one.try_read(&mut [0; 8]));
-        let both = Interest::READABLE | Interest::WRITABLE;
-        assert_eq!(one.ready(both).await?, Ready::WRITABLE);
-        let mut wait = pin!(one.ready(Interest::READABLE));
-        waits(&mut wait).await;
-        other.write_all(b"a").await?;
-        assert!(wait.await?.is_readable());
-        drop(other);
-        while !one.ready(Interest::READABLE).await?.is_read_closed() {
-            joint_executor::yield_now().await;
-        }
-        Ok(())
-    });
-}
-
-#[test]
-fn an_operation_of_the_callers_waits_until_the_stream_is_ready() {
-    everywhere(async || {
-        let (one, other) = connected().await?;
-        let tries = AtomicUsize::new(0);
-        let mut read = pin!(one.async_io(Interest::READABLE, || {
-            tries.fetch_add(1, Relaxed);
-            let mut buffer = [0];
-            io::Read::read(&mut one.get_ref(), &mut buffer).map(|_| buffer[0])
-        }));
-        waits(&mut read).await;
-        other.write_all(b"x").await?;
-        assert_eq!(read.await?, b'x');
-        assert_eq!(tries.load(Relaxed), 1);
-        Ok(())
     });
 }
 
@@ -236,6 +199,39 @@ fn a_prepared_socket_is_connected_from_its_address() {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
         let refused = TcpStream::connect_std(socket.into(), nobody).await;
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::ConnectionRefused);
+        Ok(())
+    });
+}
+
+/// Windows says so by an error.
+fn assert_did_not_fit(received: io::Result<usize>) {
+    const WSAEMSGSIZE: i32 = 10040;
+
+    match received {
+        Err(error) if cfg!(windows) => assert_eq!(error.raw_os_error(), Some(WSAEMSGSIZE)),
+        received => assert_eq!((received.unwrap(), cfg!(windows)), (4, false)),
+    }
+}
+
+#[test]
+fn the_part_of_a_message_beyond_the_buffer_is_lost() {
+    everywhere(async || {
+        let one = UdpSocket::bind("127.0.0.1:0").await?;
+        let other = UdpSocket::bind("127.0.0.1:0").await?;
+        let to = other.local_addr()?;
+        one.send_to(b"too long", to).await?;
+        one.send_to(b"next", to).await?;
+        let mut buffer = [0; 4];
+        assert_did_not_fit(other.peek(&mut buffer).await);
+        assert_eq!(&buffer, b"too ");
+        let mut again = [0; 16];
+        assert_eq!(other.peek(&mut again).await?, 8);
+        buffer.fill(0);
+        assert_did_not_fit(other.recv(&mut buffer).await);
+        assert_eq!(&buffer, b"too ");
+        let received = other.recv_from(&mut buffer).await?;
+        assert_eq!(received, (4, one.local_addr()?));
+        assert_eq!(&buffer, b"next");
         Ok(())
     });
 }

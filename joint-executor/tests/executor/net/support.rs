@@ -64,18 +64,6 @@ pub(crate) async fn read_all(mut from: impl AsyncRead + Unpin) -> io::Result<Vec
     Ok(bytes)
 }
 
-/// Gives back what it reads until it is closed, in pieces of a size that fits nothing.
-pub(crate) async fn echo(mut stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
-    let mut buffer = [0; 1021];
-    loop {
-        let length = stream.read(&mut buffer).await?;
-        if length == 0 {
-            return stream.close().await;
-        }
-        stream.write_all(&buffer[..length]).await?;
-    }
-}
-
 /// Whoever waits to read when the other end writes and goes gets the bytes, then the end.
 pub(crate) async fn data_then_end(
     mut reader: impl AsyncRead + Unpin,

@@ -5,26 +5,6 @@ use futures_lite::future;
 use super::{past, poll_on};
 use crate::prelude::*;
 
-#[test]
-fn a_timer_moves_to_another_executor_when_its_own_is_dropped() {
-    ends(|| {
-        let begin = Instant::now();
-        let (wakes, waker) = counting();
-        let gone = executor(1);
-        let (mut slept, polled) = poll_on(&gone, sleep(20 * MILLI), &waker);
-        assert_eq!(polled, Poll::Pending);
-        let before = wakes.count();
-        drop(gone);
-        // Woken to find itself another, if it was not to be woken anyway.
-        assert_eq!((before + wakes.count()).min(1), 1);
-        assert_eq!(wakes.wakers(), 1);
-        let _ = poll_with(&mut slept, &waker);
-        block_on(&mut slept);
-        assert!(begin.elapsed() >= 20 * MILLI);
-        assert_eq!(wakes.wakers(), 1);
-    });
-}
-
 /// Waits for a timer that is moved after it was polled: by that poll, by code of nobody, or by a
 /// worker of another executor.
 fn wait_for_move<T: Send + 'static>(

@@ -9,14 +9,6 @@ use super::past;
 use crate::prelude::*;
 
 #[test]
-fn an_operation_that_is_ready_at_once_arms_no_timer() {
-    let (wakes, waker) = counting();
-    let mut in_time = timeout(HOUR, ready(7));
-    assert_eq!(poll_with(&mut in_time, &waker), Poll::Ready(Ok(7)));
-    assert_eq!(wakes.wakers(), 1);
-}
-
-#[test]
 fn the_timer_is_disarmed_when_the_operation_is_ready() {
     let (wakes, waker) = counting();
     let (sender, receiver) = oneshot::channel();
@@ -121,41 +113,6 @@ fn the_loser_is_dropped_before_the_caller_resumes() {
             assert!(in_time.as_mut().await.is_ok());
             assert_eq!(Arc::strong_count(&alive), 1);
         }));
-    });
-}
-
-/// Waits once, and panics then.
-fn panics_after_a_while() -> impl Future<Output = ()> {
-    let mut slept = sleep(MILLI);
-    poll_fn(move |cx| {
-        if Pin::new(&mut slept).poll(cx).is_ready() {
-            panic!("in the operation");
-        }
-        Poll::Pending
-    })
-}
-
-#[test]
-fn a_panic_in_the_operation_leaves_nothing_armed() {
-    ends(|| {
-        let (wakes, waker) = counting();
-        let mut panics = Box::pin(timeout(HOUR, panics_after_a_while()));
-        let mut cx = Context::from_waker(&waker);
-        let outcome = loop {
-            let polled = catch_unwind(AssertUnwindSafe(|| panics.as_mut().poll(&mut cx)));
-            match polled {
-                Ok(Poll::Pending) => block_on(sleep(MILLI)),
-                outcome => break outcome,
-            }
-        };
-        assert!(outcome.is_err());
-        drop(panics);
-        assert_eq!(wakes.wakers(), 1);
-        let executor = executor(1);
-        let task = executor.spawn(timeout(HOUR, panics_after_a_while()));
-        let joined = catch_unwind(AssertUnwindSafe(|| block_on(task)));
-        let panic = joined.unwrap_err();
-        assert_eq!(panic.downcast_ref(), Some(&"in the operation"));
     });
 }
 
