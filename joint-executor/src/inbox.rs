@@ -290,19 +290,6 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_tag_is_no_part_of_the_address() {
-        let at = NonNull::<u64>::dangling().cast();
-        for tag in [0, TAKING, GAP] {
-            let first = tagged(at, tag);
-            assert_eq!(super::task(first), Some(at));
-            assert_eq!(
-                [TAKING, GAP].map(|one| has(first, one)),
-                [TAKING, GAP].map(|one| one == tag)
-            );
-        }
-    }
-
     /// Otherwise each look of an idle worker would make a read-modify-write, or find a task that
     /// cannot be taken.
     #[test]

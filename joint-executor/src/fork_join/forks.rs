@@ -224,19 +224,6 @@ mod tests {
         }
     }
 
-    /// A thief recognizes a job by its index, and takes it once it has been there for long enough.
-    #[test]
-    fn a_job_keeps_its_index_while_a_newer_one_comes_and_goes() {
-        let forks = Forks::new(8, Fences::among(2));
-        let a = || {
-            let before = forks.oldest();
-            words(&forks, 1, "a");
-            assert!(before.is_some() && forks.oldest() == before);
-        };
-        // SAFETY: only the owner calls this.
-        unsafe { forks.join(|| {}, Wait::block, a, || {}) };
-    }
-
     #[test]
     fn more_jobs_stay_open_for_a_while_after_a_thief_has_asked() {
         const MOST: usize = 2 * KEPT_OPEN;

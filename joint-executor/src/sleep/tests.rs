@@ -195,30 +195,6 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
     }
 }
 
-/// The worker is up before its waker has counted it.
-#[test]
-fn a_count_of_waking_workers_below_zero_is_read_as_none() {
-    let sleep = world([1, 0, 0, 2]);
-    sleep.words[0].store(CLAIMED, Relaxed);
-    assert!(sleep.end_park(0, SLEEPING, WAKING));
-    let early = Counts(counts(&sleep));
-    let read = [
-        early.searching(),
-        early.watching(),
-        early.sleeping(),
-        early.lookouts(),
-    ];
-    assert_eq!(read, [1, 0, 1, 1]);
-    assert!(!NEEDS.iter().any(|&need| early.lack(need)));
-    // It finds something before it is counted: now a lookout is needed, and another one is woken.
-    let _nobody = sleep.found(Need::Lookout, || false);
-    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
-    assert_eq!(sleep.word(1), CLAIMED);
-    // Its own waker has counted it.
-    sleep.counts.fetch_add(WAKING, Relaxed);
-    assert_eq!(counts(&sleep), SLEEPING + WAKING);
-}
-
 #[test]
 fn a_push_passes_over_workers_that_others_have_claimed() {
     let sleep = world([1, 0, 0, 2]);
@@ -386,43 +362,6 @@ fn the_last_lookout_to_sleep_looks_again() {
             assert_eq!(slept == Parked::NotAtAll, stays_awake, "{world:?}");
             assert!(!rest_of(&sleep).contains(&worker));
         }
-    }
-}
-
-#[test]
-fn a_sleeper_parks_again_after_a_spurious_wake_up() {
-    let sleep = world([1, 1, 0, 0]);
-    let mut times = 0;
-    let mut park = |limit| {
-        assert_eq!(limit, None);
-        times += 1;
-        times == 3
-    };
-    let parking = Parking {
-        in_driver: true,
-        park: &mut park,
-    };
-    let slept = sleep.park(0, None, || false, || false, parking);
-    assert_eq!(slept, Parked::AWhile);
-    assert_eq!(times, 3);
-}
-
-#[test]
-fn a_watcher_parks_once_and_learns_whether_it_was_woken() {
-    for (need, woke) in NEEDS.into_iter().zip([0, 1]) {
-        let sleep = world([1, 1, 0, 0]);
-        let limit = Some(Duration::from_secs(1));
-        let mut times = 0;
-        let mut park = |given| {
-            assert_eq!(given, limit);
-            times += 1;
-            assert_eq!(ones(sleep.notify(need)), woke);
-            false
-        };
-        let watched = sleep.park(0, limit, || false, || false, on_thread(&mut park));
-        assert_eq!(watched == Parked::Woken, woke == 1);
-        assert_eq!(times, 1);
-        assert_eq!(counts(&sleep), SEARCHING);
     }
 }
 

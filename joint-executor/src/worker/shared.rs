@@ -262,32 +262,7 @@ pub(super) static FAMILY: Family = Family::new();
 
 #[cfg(test)]
 mod tests {
-    use crate::{
-        registry::Lane,
-        worker::harness::{task, two_workers},
-    };
-
-    #[test]
-    fn one_task_in_any_queue_that_all_serve_is_work() {
-        let [worker, _other] = two_workers();
-        let shared = worker.shared();
-        let has_work = || (shared.has_work(), shared.has_injected());
-        assert_eq!(has_work(), (false, false));
-        for lane in [Lane::Normal, Lane::High] {
-            worker.push(task(), lane);
-            assert_eq!(has_work(), (true, false));
-            worker.running().discard_queued();
-            shared.inject(task(), lane);
-            assert_eq!(has_work(), (true, true));
-            assert!(worker.queues.take_injected().is_some());
-            assert_eq!(has_work(), (false, false));
-        }
-        worker.running().push_spawned(task());
-        assert_eq!(has_work(), (true, false));
-        worker.running().discard_queued();
-        worker.push(task(), Lane::Pinned(0));
-        assert_eq!(has_work(), (false, false), "its own queue does not count");
-    }
+    use crate::worker::harness::two_workers;
 
     #[test]
     fn a_time_of_a_poll_that_differs_little_is_not_written() {

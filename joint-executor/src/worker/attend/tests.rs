@@ -8,7 +8,7 @@ use core::{
 use super::{After, LONGEST_AWAY, SOON};
 use crate::{
     driver::clock,
-    policy::{LONGEST_WATCH, TURN, WORTH_A_WAKE},
+    policy::TURN,
     worker::{harness::*, tests::wakes_after_yield},
 };
 
@@ -146,22 +146,6 @@ fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     let attendant = &worker.attendant;
     attendant.attend_as_keeper(&worker.running(), Vec::with_capacity(8));
     assert!(attendant.take_ready(None).capacity() >= 8);
-}
-
-/// The watcher looks at the driver by itself.
-#[test]
-fn a_worker_with_a_deadline_wakes_no_watcher() {
-    let [worker, _other] = two_workers();
-    let shared = worker.shared();
-    shared.set_poll_time(WORTH_A_WAKE);
-    use_driver(&worker);
-    while_another_parks(&worker, Some(LONGEST_WATCH), || {
-        worker.as_current(|| shared.hurry_driver(0, Some(&worker.running())));
-        assert!(
-            matches!(shared.sleep.wake_worker(1), Woke::One),
-            "it is parked"
-        );
-    });
 }
 
 /// The timer would be late while the worker is in a long poll.

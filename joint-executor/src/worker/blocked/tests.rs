@@ -92,40 +92,6 @@ fn a_wait_for_a_task_that_has_waited_is_a_deadlock() {
 }
 
 #[test]
-fn a_wait_for_two_tasks_is_a_deadlock_if_it_is_one_for_both() {
-    let (worker, other, parker) = (only_worker(), only_worker(), Parker::new());
-    let _this_thread = worker.become_this_thread();
-    let (a, _a) = awaited(&parker);
-    let (b, b_handle) = awaited(&parker);
-    worker.running().launch(a);
-    other.push(b, Lane::Normal);
-    assert!(!is_deadlock(&worker, &parker), "other can run b");
-    let b = other.queues.next_queued().expect("it is there");
-    worker.running().launch(b);
-    assert!(is_deadlock(&worker, &parker));
-    drop(b_handle);
-    assert!(is_deadlock(&worker, &parker), "a is left");
-    worker.running().discard_queued();
-}
-
-#[test]
-fn a_wait_that_somebody_else_could_end_is_no_deadlock() {
-    let (worker, parker) = (only_worker(), Parker::new());
-    let _this_thread = worker.become_this_thread();
-    let (new, _handle) = awaited(&parker);
-    worker.running().launch(new);
-    let (drops, wakes) = (parker.waker().clone(), parker.waker().clone());
-    assert!(!is_deadlock(&worker, &parker));
-    drop(drops);
-    assert!(!is_deadlock(&worker, &parker));
-    wakes.wake();
-    assert!(!is_deadlock(&worker, &parker), "it has ended");
-    assert!(parker.take_wake());
-    assert!(is_deadlock(&worker, &parker));
-    worker.running().discard_queued();
-}
-
-#[test]
 fn one_of_two_workers_deadlocks_with_what_is_pinned_to_it() {
     for (lane, expected) in [
         (Lane::Normal, false),

@@ -43,14 +43,6 @@ fn before(now: Instant, time: Duration) -> Instant {
 }
 
 #[test]
-fn the_numbers_are_those_of_marsaglia() {
-    let lookout = Lookout::new(0, 1);
-    lookout.random.set(1);
-    let numbers = [(); 4].map(|()| lookout.random());
-    assert_eq!(numbers, [270_369, 67_634_689, 2_647_435_461, 307_599_695]);
-}
-
-#[test]
 fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     let [worker, other] = two_workers();
     let view = || {
@@ -196,17 +188,6 @@ fn a_theft_from_a_stuck_worker_wakes_another_and_calls_the_hook() {
         tasks: 2,
     };
     assert_eq!(steals.try_iter().collect::<Vec<_>>(), [steal]);
-}
-
-/// All polls are long then, and that one is not longer.
-#[test]
-fn a_poll_is_not_stuck_for_a_worker_that_made_few_runs_in_it() {
-    let [worker, other] = two_workers();
-    (0..2).for_each(|_| worker.queues.push_beyond(task()));
-    other.queues.push_beyond(task());
-    set_long(&worker);
-    look(&worker, true);
-    assert_eq!(worker.counters().steals.get(), 0);
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use alloc::string::String;
 
-use super::{Duties, NEVER};
 use crate::{
     policy::{FEW, TURN},
     worker::{harness::*, tests::wakes_after_yield},
@@ -11,26 +10,6 @@ use crate::{
 use joint::task::Id;
 
 mod replay;
-
-/// A worker that does nothing between two runs.
-#[derive(Clone, Copy)]
-struct Undisturbed;
-
-impl Duties for Undisturbed {
-    fn notify(&self) {}
-
-    fn woke(&self, _: Woke) {}
-
-    fn announce_yield(&self) {}
-
-    fn look_around(&self) -> u64 {
-        NEVER
-    }
-
-    fn attend_in_turn(&self) -> Option<u64> {
-        None
-    }
-}
 
 /// Whether a worker with only this task has something of its own, and something that is pinned.
 fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
@@ -318,31 +297,4 @@ fn an_injected_task_runs_next_after_a_long_poll() {
     worker.shared().inject(letters.task('i'), NORMAL);
     worker.queues.hurry_turn();
     assert_eq!(letters.runs(&worker, 2), "i.");
-}
-
-#[test]
-fn pinned_tasks_are_fetched_in_batches_and_counted() {
-    let [worker, _other] = two_workers();
-    for _ in 0..TURN + 2 {
-        worker.shared().inject(task(), PINNED);
-    }
-    assert_eq!(worker.counters().pinned.get(), 0, "not fetched yet");
-    for left in (0..=TURN as u64 + 1).rev() {
-        assert!(worker.queues.next_pinned().is_some());
-        assert_eq!(worker.counters().pinned.get(), left.min(TURN as u64 - 1));
-    }
-    assert!(worker.queues.next_pinned().is_none());
-}
-
-/// Tasks of its own that wake themselves must not keep them out.
-#[test]
-fn one_injected_task_of_each_kind_is_fetched_beside_own_ones() {
-    let [worker, _other] = two_workers();
-    for lane in [HIGH, PINNED] {
-        (0..TURN + 1).for_each(|_| worker.push(task(), lane));
-        (0..2).for_each(|_| worker.shared().inject(task(), lane));
-    }
-    assert!(worker.queues.make_round(Undisturbed).is_none());
-    let all = TURN as usize + 2;
-    assert_eq!(worker.queues.lengths(), [0, all, all]);
 }
