@@ -7,21 +7,30 @@
 
 #[path = "../../../tests/common/mod.rs"]
 mod base;
-mod boxed;
 mod guards;
 
-use std::{future::pending, net::UdpSocket, sync::mpsc, task::Waker, thread, time::Duration};
+use std::{
+    future::{Future, pending},
+    net::UdpSocket,
+    pin::Pin,
+    sync::mpsc,
+    task::Waker,
+    thread,
+    time::Duration,
+};
 
 use joint_executor::{
-    Builder, JoinError, JoinHandle, TaskBuilder,
+    Builder, Executor, JoinError, JoinHandle, TaskBuilder, block_on,
     hosted::{BoundWorker, HostedWorker, Step},
 };
 
 pub(crate) use self::{
     base::*,
-    boxed::{Boxed, Executor, block_on, spawn, spawn_detached, spawn_local},
     guards::{Guard, Guards},
 };
+
+/// A future of a task that any thread may run.
+pub(crate) type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 pub(crate) const HOUR: Duration = Duration::from_secs(3600);
@@ -36,14 +45,14 @@ pub(crate) fn executor(workers: usize) -> Executor {
 /// An executor with that many workers, and what else `set` asks for.
 pub(crate) fn built(workers: usize, set: impl FnOnce(Builder) -> Builder) -> Executor {
     let executor = set(Executor::builder().workers(workers)).build();
-    executor.expect("the threads can be started").into()
+    executor.expect("the threads can be started")
 }
 
 /// An executor whose workers the test drives.
 pub(crate) fn hosted(workers: usize) -> (Executor, Vec<HostedWorker>) {
     let built = Executor::builder().workers(workers).build_hosted();
     let (executor, workers) = built.expect("no thread is started");
-    (executor.into(), workers)
+    (executor, workers)
 }
 
 /// An executor with one worker, which is bound to this thread.
@@ -55,7 +64,7 @@ pub(crate) fn bound() -> (Executor, BoundWorker) {
 pub(crate) fn bound_with(set: impl FnOnce(Builder) -> Builder) -> (Executor, BoundWorker) {
     let built = set(Executor::builder().workers(1)).build_hosted();
     let (executor, mut workers) = built.expect("no thread is started");
-    (executor.into(), workers.remove(0).bind())
+    (executor, workers.remove(0).bind())
 }
 
 /// An executor whose workers are all bound to this thread.
@@ -69,7 +78,7 @@ pub(crate) fn all_bound(workers: usize) -> (Executor, Vec<BoundWorker>) {
 pub(crate) fn current_thread() -> (Executor, BoundWorker) {
     let built = Executor::builder().build_current_thread();
     let (executor, worker) = built.expect("no thread is started");
-    (executor.into(), worker)
+    (executor, worker)
 }
 
 /// Steps a worker until it has nothing to run.

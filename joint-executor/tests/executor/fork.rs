@@ -49,7 +49,7 @@ fn spawn_woken_until_over(
 }
 
 /// Waits until each worker has begun, because a thread that begins holds a lock of std.
-fn begun(executor: &joint_executor::Executor) {
+fn begun(executor: &Executor) {
     for worker in 0..executor.workers() {
         block_on(executor.spawn_on(worker, async {}));
     }

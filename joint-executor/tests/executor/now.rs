@@ -19,7 +19,7 @@ struct Started {
 }
 
 /// Starts a task of each kind, inside a task-local value, and checks what is known at once.
-fn start(executor: &joint_executor::Executor) -> Started {
+fn start(executor: &Executor) -> Started {
     let around = || {
         (
             task::try_id(),

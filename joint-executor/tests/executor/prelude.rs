@@ -35,10 +35,10 @@ pub(crate) use joint::{
     task::Runnable,
 };
 pub(crate) use joint_executor::{
-    Builder, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo, TaskLocal,
-    async_scope, current_worker,
+    Builder, Executor, Handle, JoinSet, LocalExecutor, Priority, TaskBuilder, TaskInfo, TaskLocal,
+    async_scope, block_on, current_worker,
     hosted::{self, BoundWorker, ExecutorId, Host, HostedWorker, Step},
-    join, join_async, spawn_blocking,
+    join, join_async, spawn, spawn_blocking, spawn_detached, spawn_local,
     time::{Interval, Sleep, Timer, interval_at, sleep, sleep_until, timeout, timeout_at},
     yield_now,
 };

@@ -216,11 +216,11 @@ fn the_global_executor_is_not_built_by_a_host() {
     struct Refuses;
 
     impl Host for Refuses {
-        fn executor(&self) -> Arc<joint_executor::Executor> {
+        fn executor(&self) -> Arc<Executor> {
             unreachable!("the test asks for the global executor by its name")
         }
 
-        fn build(&self, _: Builder) -> io::Result<joint_executor::Executor> {
+        fn build(&self, _: Builder) -> io::Result<Executor> {
             unreachable!("the test builds nothing else")
         }
 

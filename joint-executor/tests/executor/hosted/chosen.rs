@@ -29,7 +29,7 @@ pub(crate) fn scheduled_one() -> (Executor, BoundWorker) {
 pub(crate) fn scheduled_with(set: impl FnOnce(Builder) -> Builder) -> (Executor, BoundWorker) {
     let executor = set(Executor::builder().workers(1)).build_scheduled();
     let (executor, mut workers) = executor.expect("no thread is started");
-    (executor.into(), workers.remove(0).bind())
+    (executor, workers.remove(0).bind())
 }
 
 /// The tasks that are ready, in the order in which they were queued.

@@ -11,7 +11,7 @@ use super::*;
 /// A host with one executor of one worker.
 #[derive(Default)]
 struct Here {
-    executor: Mutex<Option<Arc<joint_executor::Executor>>>,
+    executor: Mutex<Option<Arc<Executor>>>,
     calls: Mutex<Vec<Runnable>>,
     ended: Mutex<Vec<(Id, TaskEnd)>>,
     built: AtomicUsize,
@@ -24,7 +24,7 @@ impl Here {
     fn new() -> (Arc<Self>, BoundWorker) {
         let this = Arc::new(Self::default());
         let (executor, worker) = bound_with(|builder| builder.host(this.clone()));
-        *this.executor.lock().unwrap() = Some(Arc::new(executor.into()));
+        *this.executor.lock().unwrap() = Some(Arc::new(executor));
         (this, worker)
     }
 
@@ -35,11 +35,11 @@ impl Here {
 }
 
 impl Host for Here {
-    fn executor(&self) -> Arc<joint_executor::Executor> {
+    fn executor(&self) -> Arc<Executor> {
         self.executor.lock().unwrap().clone().unwrap()
     }
 
-    fn build(&self, builder: Builder) -> io::Result<joint_executor::Executor> {
+    fn build(&self, builder: Builder) -> io::Result<Executor> {
         self.built.fetch_add(1, Relaxed);
         let (executor, workers) = builder.build_hosted()?;
         drop(workers);

@@ -92,16 +92,16 @@ fn a_child_started_while_its_async_scope_drops_is_cancelled() {
 /// Panics if its executor is used elsewhere more than once, and at the end of a blocking function.
 #[derive(Default)]
 pub(crate) struct Refuses {
-    executor: OnceLock<Arc<joint_executor::Executor>>,
+    executor: OnceLock<Arc<Executor>>,
     used: AtomicUsize,
 }
 
 impl Host for Refuses {
-    fn executor(&self) -> Arc<joint_executor::Executor> {
+    fn executor(&self) -> Arc<Executor> {
         self.executor.get().unwrap().clone()
     }
 
-    fn build(&self, _: Builder) -> io::Result<joint_executor::Executor> {
+    fn build(&self, _: Builder) -> io::Result<Executor> {
         Err(io::Error::other("this host builds nothing"))
     }
 
@@ -136,7 +136,7 @@ fn a_scope_passes_on_that_its_host_refuses_a_child() {
 fn a_panic_of_a_hosts_call_ended_does_not_end_the_process() {
     let host = Arc::new(Refuses::default());
     let (executor, _worker) = bound();
-    assert!(host.executor.set(Arc::new(executor.into())).is_ok());
+    assert!(host.executor.set(Arc::new(executor)).is_ok());
     let entered = hosted::enter(host);
     let call = spawn_blocking(|| 5);
     assert_eq!(block_on(call), 5);
