@@ -24,13 +24,12 @@ use std::{
 pub mod heap;
 mod locks;
 pub mod observe;
-mod record;
 
 pub use self::locks::{LocalKey, Mutex, MutexGuard, OnceLock, now};
 
 pub(crate) use joint_lab::record::stop_if_failed;
 use joint_mutants::named::{self, Halves};
-use observe::{Act, Bits, Made, Object, ended};
+use observe::{Bits, Object, Step, ended, update};
 
 use self::heap::assert_live;
 use super::Retire;
@@ -170,7 +169,7 @@ pub fn fence(order: Ordering) {
     if order == Ordering::Relaxed {
         observe::forget();
     } else {
-        Object::NONE.begins(Act::Fence, order);
+        Object::NONE.begins(Step::Fence, order);
         loom::sync::atomic::fence(order);
         ended(());
     }
@@ -213,20 +212,20 @@ macro_rules! atomic {
         impl $(<$t>)? $name $(<$t>)? {
             #[track_caller]
             pub fn new(value: $value) -> Self {
-                let made = Made::Atomic(stringify!($name), value.bits());
-                Self(loom::sync::atomic::$name::new(value), Object::new(made))
+                let object = Object::new(stringify!($name), value.bits());
+                Self(loom::sync::atomic::$name::new(value), object)
             }
 
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
-                self.1.begins(Act::Load, order);
+                self.1.begins(Step::Load, order);
                 assert_live(self);
                 ended(self.0.load(order))
             }
 
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
-                self.1.begins(Act::Store(value.bits()), order);
+                self.1.begins(Step::Store(value.bits()), order);
                 assert_live(self);
                 ended(self.0.store(value, order));
             }
@@ -236,7 +235,7 @@ macro_rules! atomic {
                 if let Some(halves) = named::halves("swap", order, order) {
                     return self.in_two(halves, |_| Some(value));
                 }
-                self.1.begins(Act::Swap(value.bits()), order);
+                self.1.begins(update("swap", value.bits()), order);
                 assert_live(self);
                 count_rmw();
                 ended(self.0.swap(value, order))
@@ -254,12 +253,13 @@ macro_rules! atomic {
                     let before = self.in_two(halves, |now| (now == current).then_some(new));
                     return if before == current { Ok(before) } else { Err(before) };
                 }
-                let act = Act::CompareExchange {
+                let step = Step::Exchange {
                     current: current.bits(),
                     new: new.bits(),
                     failure,
+                    done: false,
                 };
-                self.1.begins(act, success);
+                self.1.begins(step, success);
                 assert_live(self);
                 count_rmw();
                 ended(self.0.compare_exchange(current, new, success, failure))
@@ -283,7 +283,7 @@ macro_rules! atomic {
 
             #[track_caller]
             pub fn get_mut_with<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
-                self.1.begins(Act::Exclusive, Ordering::Relaxed);
+                self.1.begins(Step::Exclusive(0), Ordering::Relaxed);
                 assert_live(self);
                 self.0.with_mut(|value| {
                     let result = f(value);
@@ -305,14 +305,14 @@ macro_rules! atomic {
 }
 
 macro_rules! integer {
-    ($name:ident, $value:ty, { $($fetch:ident $Act:ident $with:ident),+ }) => {
+    ($name:ident, $value:ty, { $($fetch:ident $with:ident),+ }) => {
         atomic!($name, $value, {$(
             #[track_caller]
             pub fn $fetch(&self, value: $value, order: Ordering) -> $value {
                 if let Some(halves) = named::halves(stringify!($fetch), order, order) {
                     return self.in_two(halves, |now| Some(now.$with(value)));
                 }
-                self.1.begins(Act::$Act(value.bits()), order);
+                self.1.begins(update(stringify!($fetch), value.bits()), order);
                 assert_live(self);
                 count_rmw();
                 ended(self.0.$fetch(value, order))
@@ -344,10 +344,10 @@ macro_rules! integer {
 }
 
 atomic!(AtomicPtr<T>, *mut T, {});
-integer!(AtomicU32, u32, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
-integer!(AtomicU64, u64, { fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub });
+integer!(AtomicU32, u32, { fetch_add wrapping_add, fetch_sub wrapping_sub });
+integer!(AtomicU64, u64, { fetch_add wrapping_add, fetch_sub wrapping_sub });
 integer!(AtomicUsize, usize, {
-    fetch_add Add wrapping_add, fetch_sub Sub wrapping_sub, fetch_or Or bitor
+    fetch_add wrapping_add, fetch_sub wrapping_sub, fetch_or bitor
 });
 
 /// loom's cell, which fails on a race, with the check for released memory.
@@ -357,12 +357,15 @@ pub struct UnsafeCell<T>(loom::cell::UnsafeCell<T>, Object);
 impl<T> UnsafeCell<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
-        Self(loom::cell::UnsafeCell::new(value), Object::new(Made::Cell))
+        Self(
+            loom::cell::UnsafeCell::new(value),
+            Object::new("UnsafeCell", 0),
+        )
     }
 
     #[track_caller]
     pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        self.1.begins(Act::Read, Ordering::Relaxed);
+        self.1.begins(Step::Read, Ordering::Relaxed);
         assert_live(self);
         self.0.with(|value| {
             ended(());
@@ -372,7 +375,7 @@ impl<T> UnsafeCell<T> {
 
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        self.1.begins(Act::Write, Ordering::Relaxed);
+        self.1.begins(Step::Write, Ordering::Relaxed);
         assert_live(self);
         self.0.with_mut(|value| {
             ended(());

@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use joint_switch::model::observe::{Observer, Operation, set_observer};
+use joint_switch::model::observe::{Operation, set_observer};
 use loom::{
     sync::atomic::AtomicBool,
     thread::{self, ThreadId},
@@ -99,11 +99,7 @@ fn stops(
     let (before, stops) = (Arc::new(before), Arc::new(AtomicUsize::new(0)));
     let counted = stops.clone();
     model_bounded(preemptions, move || {
-        set_observer(Some(Observer {
-            made: |_, _| 0,
-            begins,
-            ended: |_| (),
-        }));
+        set_observer(Some(begins));
         model(&Stop {
             before: before.clone(),
             stops: counted.clone(),

@@ -6,7 +6,7 @@
 //! runs again. Each path is taken twice, and counted the second time: an executor that runs has
 //! room in its queues and its registry.
 
-use std::{array, collections::BTreeMap, panic::Location, sync::Mutex};
+use std::{array, collections::BTreeMap, sync::Mutex};
 
 use joint::host;
 use joint_executor::{
@@ -16,7 +16,7 @@ use joint_executor::{
 };
 use joint_switch::model::{
     FencesTakeTurns,
-    observe::{Act, Operation},
+    observe::{Operation, Step as Act},
 };
 use loom_tests::lab;
 
@@ -38,16 +38,10 @@ thread_local! {
     static YIELDS: Cell<[Cost; 2]> = const { Cell::new([[0; 3]; 2]) };
 }
 
-fn made(_: Made, _: &'static Location<'static>) -> u64 {
-    0
-}
-
 fn begins(operation: Operation) {
     let mut cost = COST.get();
-    match operation.act {
-        Act::Swap(_) | Act::Add(_) | Act::Or(_) | Act::Sub(_) | Act::CompareExchange { .. } => {
-            cost[0] += 1;
-        }
+    match operation.step {
+        Act::Update { .. } | Act::Exchange { .. } => cost[0] += 1,
         Act::Lock => cost[1] += 1,
         Act::Fence if operation.order == std::sync::atomic::Ordering::SeqCst => cost[2] += 1,
         _ => {}
@@ -335,11 +329,7 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
     let rows = counted.clone();
     lab::check(&builder, move || {
         let _turns = FencesTakeTurns::new();
-        set_observer(Some(Observer {
-            made,
-            begins,
-            ended: |_| (),
-        }));
+        set_observer(Some(begins));
         let (executor, worker) = without_threads(workers);
         let (executor, end) = (Arc::new(executor), worker.end());
         let (own, rows) = (executor.clone(), rows.clone());

@@ -291,11 +291,7 @@ fn operations_after(burst: usize) -> usize {
     }
     let counted = Counter::default();
     let count = counted.clone();
-    set_observer(Some(Observer {
-        made: |_, _| 1,
-        begins: |_| BEGUN.set(BEGUN.get() + 1),
-        ended: |_| (),
-    }));
+    set_observer(Some(|_| BEGUN.set(BEGUN.get() + 1)));
     model(move || {
         let world = World::new();
         (0..burst).for_each(|number| world.push(number));

@@ -3,7 +3,7 @@
 //! `local_executor` and `oneshot` model what is built on it.
 
 use joint::park::{Parker, park_until};
-use joint_switch::model::observe::{Act, Operation};
+use joint_switch::model::observe::{Operation, Step};
 use loom_tests::lab::{
     sync::{Mutex, atomic::AtomicUsize},
     thread,
@@ -148,7 +148,7 @@ thread_local! {
 
 /// Runs the signal handler before an operation, if this is the one.
 fn interrupt(operation: Operation) {
-    let parks = matches!(operation.act, Act::Park);
+    let parks = matches!(operation.step, Step::Park);
     if ARRIVED.get() || LEFT.get() > 0 && !parks {
         return LEFT.set(LEFT.get().saturating_sub(1));
     }
@@ -161,11 +161,6 @@ fn interrupt(operation: Operation) {
 /// The thread may have woken itself before, and it may have looked before that.
 #[test]
 fn a_wake_up_in_a_signal_handler_is_not_lost() {
-    let observer = Observer {
-        made: |_, _| 0,
-        begins: interrupt,
-        ended: |_| (),
-    };
     for (looks, wakes) in [(false, false), (false, true), (true, false), (true, true)] {
         AT_PARK.set(false);
         let mut operations = 0;
@@ -179,7 +174,7 @@ fn a_wake_up_in_a_signal_handler_is_not_lost() {
                 ARRIVED.set(false);
                 SIGNALLED.set(Some(parker.waker().clone()));
                 LEFT.set(operations);
-                set_observer(Some(observer));
+                set_observer(Some(interrupt));
                 while !ARRIVED.get() {
                     parker.park();
                 }

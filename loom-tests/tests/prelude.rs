@@ -32,7 +32,7 @@ pub(crate) use joint_executor::{
     time::sleep,
     yield_now,
 };
-pub(crate) use joint_switch::model::observe::{Made, Observer, set_observer};
+pub(crate) use joint_switch::model::observe::set_observer;
 pub(crate) use loom_tests::{
     Drops, Value, Wakes, each_step,
     event::Event,

@@ -6,7 +6,7 @@ use core::{
     sync::atomic::Ordering,
     time::Duration,
 };
-use joint_lab::record::stop_if_failed;
+use joint_lab::record::{lane_of, stop_if_failed};
 use std::{
     sync::{LockResult, TryLockError, TryLockResult},
     time::Instant,
@@ -15,7 +15,7 @@ use std::{
 use loom::sync::atomic::AtomicUsize as Flag;
 
 use super::AtomicUsize;
-use super::observe::{Act, Made, Object, ended};
+use super::observe::{Object, Step, ended};
 
 /// loom's mutex. The number is 1 while it is held by a thread that has tried. Without it, loom
 /// blocks a thread that is about to try, until the mutex is free.
@@ -27,7 +27,7 @@ impl<T> Mutex<T> {
     pub fn new(value: T) -> Self {
         Self(
             loom::sync::Mutex::new(value),
-            Object::new(Made::Mutex),
+            Object::new("Mutex", 0),
             Flag::new(0),
         )
     }
@@ -39,7 +39,7 @@ impl<T> Mutex<T> {
 
     #[track_caller]
     fn acquire<'a>(&'a self, taken: Option<Taken<'a>>) -> MutexGuard<'a, T> {
-        self.1.begins(Act::Lock, Ordering::Acquire);
+        self.1.begins(Step::Lock, Ordering::Acquire);
         let guard = self.0.lock().expect("loom poisons no locks");
         ended(());
         MutexGuard(guard, self.1, taken)
@@ -97,7 +97,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 impl<T> Drop for MutexGuard<'_, T> {
     #[track_caller]
     fn drop(&mut self) {
-        self.1.begins(Act::Unlock, Ordering::Release);
+        self.1.begins(Step::Unlock, Ordering::Release);
         ended(());
     }
 }
@@ -165,7 +165,7 @@ impl Thread {
 
     #[track_caller]
     pub fn unpark(&self) {
-        Object::NONE.begins(Act::Unpark(self.id()), Ordering::Release);
+        Object::NONE.begins(Step::Unpark(lane_of(self.id())), Ordering::Release);
         self.0.unpark();
         ended(());
     }
@@ -177,7 +177,7 @@ pub fn current() -> Thread {
 
 #[track_caller]
 pub fn park() {
-    Object::NONE.begins(Act::Park, Ordering::Acquire);
+    Object::NONE.begins(Step::Park, Ordering::Acquire);
     loom::thread::park();
     ended(());
 }
@@ -201,7 +201,7 @@ pub fn park_timeout(limit: Duration) {
     if limit.as_secs() >= 3600 {
         park();
     } else {
-        Object::NONE.begins(Act::Park, Ordering::Acquire);
+        Object::NONE.begins(Step::Park, Ordering::Acquire);
         loom::thread::yield_now();
         let _ended = PASSED.try_with(|passed| passed.set(passed.get() + limit));
         ended(());
