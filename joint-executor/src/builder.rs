@@ -34,9 +34,6 @@ use joint_switch::thread;
 /// is called for, nor for the end of the executor. A panic of a hook is caught, after the program's
 /// panic hook has reported it, and harms neither the worker nor the task.
 ///
-/// The example `trace` records with these hooks what the workers do, and writes it as a file for
-/// <https://ui.perfetto.dev>.
-///
 /// # Example
 /// ```
 /// use std::sync::{Arc, atomic::{AtomicUsize, Ordering}};
