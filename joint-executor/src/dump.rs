@@ -57,6 +57,10 @@ pub struct TaskDump {
     is_runnable: bool,
     waits_for: Vec<WaitsFor>,
     times: Option<TaskTimes>,
+    /// The place of the task that awaits it, in the dump's list.
+    waiter: Option<usize>,
+    /// The places of the tasks that it awaits.
+    awaits: Vec<usize>,
 }
 
 /// What a task waits for.
@@ -194,6 +198,8 @@ impl Dump {
                     is_runnable: view.is_runnable(),
                     waits_for: Vec::new(),
                     times: None,
+                    waiter: None,
+                    awaits: Vec::new(),
                 },
                 address: task.addr().get(),
                 waiter: view.waiter(),
@@ -205,7 +211,21 @@ impl Dump {
             places.insert(found.address as u64, place);
             ids.insert(number(found.task.id), place);
             if let Some(waiter) = found.waiter {
-                awaited.push((waiter, found.task.id));
+                awaited.push((waiter, place));
+            }
+        }
+        let mut sets = Places::new();
+        for (waiter, awaited) in awaited {
+            // A set has one waker of its task, however many children it has.
+            let (task, has_waker) = match join_set::set_of(waiter) {
+                Some((set, task)) => (task, sets.insert(set as u64, 0).is_none()),
+                None => (waiter, true),
+            };
+            if let Some(&place) = places.get(&(task as u64)) {
+                let what = WaitsFor::Task(found[awaited].task.id);
+                found[place].add(what, has_waker);
+                found[place].task.awaits.push(awaited);
+                found[awaited].task.waiter = Some(place);
             }
         }
         let mut add = |waiter: usize, what, has_waker| {
@@ -213,15 +233,6 @@ impl Dump {
                 found[place].add(what, has_waker);
             }
         };
-        let mut sets = Places::new();
-        for (waiter, id) in awaited {
-            // A set has one waker of its task, however many children it has.
-            let (task, has_waker) = match join_set::set_of(waiter) {
-                Some((set, task)) => (task, sets.insert(set as u64, 0).is_none()),
-                None => (waiter, true),
-            };
-            add(task, WaitsFor::Task(id), has_waker);
-        }
         for timers in shared.driver.all_timers() {
             timers.each(|deadline, waker| {
                 let timer = WaitsFor::Timer(clock::instant(deadline));
@@ -305,11 +316,28 @@ impl Dump {
     /// waits for either.
     pub fn cycles(&self) -> Vec<Vec<&TaskDump>> {
         let task = |&place: &usize| &self.tasks[place];
-        let cycles = Graph::new(self).cycles();
+        let cycles = self.places_of_cycles().into_iter();
         cycles
-            .iter()
             .map(|cycle| cycle.iter().map(task).collect())
             .collect()
+    }
+
+    fn places_of_cycles(&self) -> Vec<Vec<usize>> {
+        let mut seen = alloc::vec![false; self.tasks.len()];
+        let mut cycles = Vec::new();
+        for place in 0..self.tasks.len() {
+            let mut way = Vec::new();
+            let mut next = Some(place);
+            // Every task is awaited by at most one other, so the way has no forks.
+            while let Some(place) = next.filter(|&place| !mem::replace(&mut seen[place], true)) {
+                way.push(place);
+                next = self.tasks[place].waiter;
+            }
+            if let Some(begin) = next.and_then(|next| way.iter().position(|&place| place == next)) {
+                cycles.push(way[begin..].iter().rev().copied().collect());
+            }
+        }
+        cycles
     }
 }
 
@@ -369,55 +397,4 @@ type Places = HashMap<u64, usize>;
 
 fn number(id: Id) -> u64 {
     id.get().get()
-}
-
-/// The edges between the tasks of a dump, by their places.
-struct Graph {
-    places: Places,
-    /// The task that awaits each.
-    waiters: Vec<Option<usize>>,
-}
-
-impl Graph {
-    fn new(dump: &Dump) -> Self {
-        let mut graph = Self {
-            places: Places::new(),
-            waiters: alloc::vec![None; dump.tasks.len()],
-        };
-        for (place, task) in dump.tasks.iter().enumerate() {
-            graph.places.insert(number(task.id), place);
-        }
-        for (place, task) in dump.tasks.iter().enumerate() {
-            for what in &task.waits_for {
-                if let WaitsFor::Task(id) = what {
-                    let awaited = graph.place(*id);
-                    graph.waiters[awaited] = Some(place);
-                }
-            }
-        }
-        graph
-    }
-
-    /// The place of a task that has waited.
-    fn place(&self, id: Id) -> usize {
-        self.places[&number(id)]
-    }
-
-    fn cycles(&self) -> Vec<Vec<usize>> {
-        let mut seen = alloc::vec![false; self.waiters.len()];
-        let mut cycles = Vec::new();
-        for place in 0..self.waiters.len() {
-            let mut way = Vec::new();
-            let mut next = Some(place);
-            // Every task is awaited by at most one other, so the way has no forks.
-            while let Some(place) = next.filter(|&place| !mem::replace(&mut seen[place], true)) {
-                way.push(place);
-                next = self.waiters[place];
-            }
-            if let Some(begin) = next.and_then(|next| way.iter().position(|&place| place == next)) {
-                cycles.push(way[begin..].iter().rev().copied().collect());
-            }
-        }
-        cycles
-    }
 }

@@ -3,28 +3,27 @@
 use alloc::{format, string::String, vec::Vec};
 use core::{fmt, mem, time::Duration};
 
-use super::{Dump, Graph, TaskDump, WaitsFor};
+use super::{Dump, TaskDump, WaitsFor};
 
 /// The deepest chain that is still indented further.
 const DEEPEST: usize = 24;
 
 impl fmt::Display for Dump {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let graph = Graph::new(self);
         let (waited, live) = (self.tasks.len(), self.live);
         writeln!(f, "{waited} of {live} tasks have waited")?;
         let mut seen = alloc::vec![false; waited];
-        for root in (0..waited).filter(|&place| graph.waiters[place].is_none()) {
-            self.tree(root, &graph, &mut seen, f)?;
+        for root in (0..waited).filter(|&place| self.tasks[place].waiter.is_none()) {
+            self.tree(root, &mut seen, f)?;
         }
-        for cycle in graph.cycles() {
+        for cycle in self.places_of_cycles() {
             let waits = |&place: &usize| self.tasks[place].waits_for.len();
             f.write_str("a cycle: each waits for the next, and none will end")?;
             f.write_str(match cycle.iter().all(|place| waits(place) == 1) {
                 true => "\n",
                 false => " unless one goes on by what else it waits for\n",
             })?;
-            self.tree(cycle[0], &graph, &mut seen, f)?;
+            self.tree(cycle[0], &mut seen, f)?;
         }
         Ok(())
     }
@@ -33,13 +32,7 @@ impl fmt::Display for Dump {
 impl Dump {
     /// Writes a task, and below it the tasks that it waits for. One that was seen is not written
     /// again: it closes a cycle, or has changed while the dump was made.
-    fn tree(
-        &self,
-        root: usize,
-        graph: &Graph,
-        seen: &mut [bool],
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
+    fn tree(&self, root: usize, seen: &mut [bool], f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut left = Vec::from([(root, 0)]);
         while let Some((place, depth)) = left.pop() {
             let (task, indent) = (&self.tasks[place], 2 * DEEPEST.min(depth));
@@ -66,12 +59,11 @@ impl Dump {
             } else if task.waits_for.is_empty() {
                 writeln!(f, "{:indent$}  has no waker, and so waits for ever", "")?;
             }
-            for what in &task.waits_for {
-                match what {
-                    WaitsFor::Task(id) => left.push((graph.place(*id), depth + 1)),
-                    _ => writeln!(f, "{:indent$}  waits for {}", "", Shown(what, self))?,
-                }
+            let is_task = |what: &&WaitsFor| matches!(what, WaitsFor::Task(_));
+            for what in task.waits_for.iter().filter(|what| !is_task(what)) {
+                writeln!(f, "{:indent$}  waits for {}", "", Shown(what, self))?;
             }
+            left.extend(task.awaits.iter().map(|&place| (place, depth + 1)));
         }
         Ok(())
     }
