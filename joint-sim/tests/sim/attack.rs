@@ -8,23 +8,6 @@ use joint_sim::Failure;
 use crate::{forever, prelude::*};
 
 #[test]
-fn a_destructor_that_sleeps_after_the_end_ends() {
-    let dropped = Arc::new(AtomicUsize::new(0));
-    sim::run(1, async {
-        let counts = Counts(dropped.clone());
-        spawn_detached(async move {
-            let _guard = OnDrop(|| {
-                let _counts = &counts;
-                block_on(sleep(SECOND));
-            });
-            forever().await;
-        });
-        sleep(SECOND).await;
-    });
-    assert_eq!(dropped.load(Relaxed), 1);
-}
-
-#[test]
 fn panics_of_destructors_stay_in_their_place() {
     fn run<F: Future>(panics: Panics, program: F) -> Result<F::Output, Failure> {
         let run = AssertUnwindSafe(|| Builder::new(1).panics(panics).run(program));
@@ -317,16 +300,6 @@ fn a_run_that_deadlocks_drops_all_that_it_has() {
         assert!(failure.is_deadlock(), "{failure}");
         assert_eq!(dropped.load(Relaxed), made.load(Relaxed));
     });
-}
-
-#[test]
-fn a_panic_fails_the_waits_around_it() {
-    let failure = Builder::new(1).workers(8).run(async {
-        block_on(spawn(async {
-            block_on(spawn(async { panic!("inmost") }));
-        }));
-    });
-    says(failure.unwrap_err(), "inmost");
 }
 
 #[test]

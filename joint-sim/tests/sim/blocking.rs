@@ -113,21 +113,6 @@ fn a_function_keeps_the_virtual_time() {
 }
 
 #[test]
-fn a_wait_that_is_over_leaves_no_deadline() {
-    let outcome = Builder::new(1).run(async {
-        let (sender, receiver) = oneshot::channel();
-        let call = spawn_blocking(move || block_on_timeout(receiver, 1000 * SECOND));
-        sleep(SECOND).await;
-        sender.send(()).unwrap();
-        assert_eq!(call.await, Some(Ok(())));
-        pending::<()>().await;
-    });
-    let failure = outcome.unwrap_err();
-    assert!(failure.is_deadlock());
-    assert_eq!(failure.elapsed(), SECOND);
-}
-
-#[test]
 fn executors_and_tasks_started_by_a_blocking_function_are_simulated() {
     let sum = sim::run(3, async {
         spawn_blocking(|| {

@@ -85,16 +85,3 @@ fn draws_that_do_not_matter_are_0_up_to_a_number_of_them() {
     says(&replay, ":r30=40,r4095=0/");
     assert_eq!(drawn(&found).len(), 1, "{found}");
 }
-
-#[test]
-fn a_threshold_that_no_remainder_meets_is_found_exactly() {
-    let found = found(&Check::new(), || async {
-        let share = random() >> 32;
-        assert!(share < 3_000_000_000, "more than 70 percent");
-    });
-    let least = 3_000_000_000_u64 << 32;
-    assert!(
-        drawn(&found)[0].contains(&format!(" drew {least} at ")),
-        "{found}"
-    );
-}

@@ -96,34 +96,6 @@ fn wake_ups_overtake_one_another() {
     assert!(!order.is_sorted());
 }
 
-#[test]
-fn a_run_that_fails_drops_what_is_held_back() {
-    let mut runs_that_began = 0;
-    for seed in 0..100 {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let made = Cell::new(0);
-        let faults = Faults::none().late_wakeups(0.9);
-        let simulation = Builder::new(seed).faults(faults);
-        let failure = simulation.max_time(Duration::from_nanos(50)).run(async {
-            for n in 0..10 {
-                made.set(2 * n + 2);
-                let counts = Counts(dropped.clone());
-                spawn_detached(async move {
-                    let _counts = counts;
-                    pending::<()>().await;
-                });
-                let counts = Counts(dropped.clone());
-                spawn_blocking(move || drop(counts)).detach();
-            }
-            pending::<()>().await;
-        });
-        assert!(failure.is_err());
-        assert_eq!(dropped.load(Relaxed), made.get());
-        runs_that_began += usize::from(made.get() > 0);
-    }
-    assert!(runs_that_began > 10, "{runs_that_began}");
-}
-
 /// Counts in each poll up to its budget, and ends in the poll with this number. Returns how much
 /// each poll has counted, and whether its waker wakes the task.
 fn counts(polls: usize) -> impl Future<Output = Vec<(u64, bool)>> {
@@ -165,16 +137,6 @@ fn another_waker_comes_first_and_has_the_same_budget() {
     says(&report, "fault: main polls first with another waker");
     assert_eq!(found.shrunk_decisions(), Some(1), "{report}");
     check.seeds(500).find(simulated(Repaired)).unwrap();
-}
-
-#[test]
-fn a_run_leaves_the_budget_of_its_thread_alone() {
-    sim::run(1, async { spawn(async {}).await });
-    let mut cx = Context::from_waker(Waker::noop());
-    for _ in 0..200 {
-        assert!(budget::poll_proceed(&mut cx).is_ready());
-        budget::spend();
-    }
 }
 
 #[test]

@@ -164,26 +164,6 @@ fn misuse_is_a_panic_that_says_so() {
 }
 
 #[test]
-fn captures_of_host_closures_are_dropped_inside_the_simulation() {
-    let dropped = Rc::new(Cell::new(0));
-    sim::run(1, async {
-        let counts = dropped.clone();
-        let looks = OnDrop(move || {
-            assert!(sim::is_simulated());
-            assert_eq!(here(), "main");
-            assert!(Host::find("a").is_some());
-            counts.set(counts.get() + 1);
-        });
-        Host::new("a").run(move || {
-            let _ = &looks;
-            pending::<()>()
-        });
-        sleep(SECOND).await;
-    });
-    assert_eq!(dropped.get(), 1);
-}
-
-#[test]
 fn a_blocked_function_ends_with_its_host() {
     each_seed(10, || async {
         let host = Host::new("a");

@@ -45,14 +45,6 @@ fn a_fault_in_the_handler_of_a_fault_is_found_in_fewer_runs_than_by_seeds() {
     says(again, "everything went wrong");
 }
 
-#[test]
-fn a_night_on_several_threads_finds_it_too() {
-    let check = Check::new().real_time(NIGHT).jobs(2);
-    let found = check.find(|| faults_in_a_row(&SIX[..3])).unwrap_err();
-    says(&found, "everything went wrong");
-    remove_files(&found);
-}
-
 fn folder(name: &str) -> PathBuf {
     let own = format!("joint-sim-{name}-{}", std::process::id());
     env::temp_dir().join(own)

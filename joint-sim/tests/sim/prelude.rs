@@ -17,7 +17,7 @@ pub(crate) use std::{
         atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::Relaxed},
         mpsc,
     },
-    task::{Context, Poll, Waker},
+    task::{Poll, Waker},
     thread,
     time::Duration,
 };

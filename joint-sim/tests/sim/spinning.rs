@@ -1,7 +1,5 @@
 //! Programs that wait by yielding: what they wait for comes, however late it is.
 
-use std::cell::OnceCell;
-
 use crate::prelude::*;
 
 /// Waits by yielding.
@@ -63,27 +61,6 @@ async fn another_host() {
     let _end = host.ended().await;
 }
 
-async fn a_message() {
-    let (sender, receiver) = async_channel::bounded(1);
-    let sends = spawn(async move {
-        for n in 0..5 {
-            sleep(Duration::from_millis(n)).await;
-            sender.send(n).await.unwrap();
-        }
-    });
-    let mut sum = 0;
-    until(|| match receiver.try_recv() {
-        Ok(n) => {
-            sum += n;
-            false
-        }
-        Err(error) => error.is_closed(),
-    })
-    .await;
-    assert_eq!(sum, 10);
-    sends.await;
-}
-
 async fn a_time() {
     for time in [Duration::from_micros(1), SECOND] {
         let start = now();
@@ -132,28 +109,14 @@ async fn blocking() {
     }
 }
 
-/// The value of a cell that another task fills, which is paused or polled late.
-async fn a_value() {
-    let cell = Rc::new(OnceCell::new());
-    let own = cell.clone();
-    let fills = spawn_local(async move {
-        yield_now().await;
-        own.set(7).unwrap();
-    });
-    until(|| cell.get() == Some(&7)).await;
-    fills.await;
-}
-
 /// Each with the number of seeds.
-const PROGRAMS: [(&str, (u64, Program)); 9] = [
+const PROGRAMS: [(&str, (u64, Program)); 7] = [
     ("until a flag is set", (12, || Box::pin(a_flag()))),
     ("for one another", (24, || Box::pin(a_row()))),
-    ("for a value", (24, || Box::pin(a_value()))),
     (
         "until another host has done something",
         (24, || Box::pin(another_host())),
     ),
-    ("until a message has come", (24, || Box::pin(a_message()))),
     ("until it is time", (12, || Box::pin(a_time()))),
     ("until a task has ended", (12, || Box::pin(a_task()))),
     ("asks until it is time", (6, || Box::pin(an_answer()))),

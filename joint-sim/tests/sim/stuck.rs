@@ -94,38 +94,11 @@ fn a_poll_that_parks_its_thread() {
     );
 }
 
-#[test]
-fn a_main_future_that_waits_in_a_channel_of_std() {
-    is_stuck(&["in step 1: a poll of main blocked outside"], || {
-        let _ = hasty(1).run(async {
-            let (sender, receiver) = mpsc::channel();
-            spawn_detached(async move { sender.send(1).unwrap() });
-            receiver.recv().unwrap()
-        });
-    });
-}
-
 /// Blocks, also if an earlier wake-up of this thread has left it a token.
 fn park_forever() {
     loop {
         thread::park();
     }
-}
-
-#[test]
-fn a_poll_that_blocks_after_it_has_run_others() {
-    is_stuck(&["a poll of task 1 \"outer\""], || {
-        let _ = hasty(1).run(async {
-            let outer = TaskBuilder::new().name("outer").spawn(async {
-                block_on(async {
-                    spawn(async {}).await;
-                    yield_now().await;
-                });
-                park_forever();
-            });
-            outer.await;
-        });
-    });
 }
 
 #[test]

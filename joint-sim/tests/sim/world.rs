@@ -3,7 +3,7 @@
 use joint::oneshot;
 use joint_executor::current_worker;
 
-use crate::{common::waker_that, prelude::*};
+use crate::prelude::*;
 
 #[test]
 fn a_handle_leads_to_the_executor_of_the_simulation() {
@@ -66,18 +66,11 @@ fn an_executor_that_the_program_builds_is_simulated() {
     assert_eq!(counts, (10, 9));
 }
 
-/// The worlds below are never idle, so nothing is found by a look that waits for that.
-fn busy(program: impl Future<Output = ()>) {
-    let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
-    let steps = 4 * MORE_THAN_A_QUEUE_HOLDS as u64;
-    settings.max_steps(steps).run(program).unwrap();
-}
-
-const MORE_THAN_A_QUEUE_HOLDS: usize = (1 << 14) + 100;
-
+/// The world is never idle, so nothing is found by a look that waits for that.
 #[test]
 fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
-    busy(async {
+    let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
+    let run = settings.max_steps(10_000).run(async {
         let executor = executor(2);
         let mut waits = Vec::new();
         for worker in [None, Some(1)] {
@@ -99,64 +92,7 @@ fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
             }
         }
     });
-}
-
-#[test]
-fn tasks_beyond_the_queue_capacity_run_while_a_task_yields() {
-    let ran = Arc::new(AtomicUsize::new(0));
-    busy(async {
-        for _ in 0..MORE_THAN_A_QUEUE_HOLDS {
-            let ran = ran.clone();
-            spawn_detached(async move {
-                ran.fetch_add(1, Relaxed);
-            });
-        }
-        while ran.load(Relaxed) < MORE_THAN_A_QUEUE_HOLDS {
-            yield_now().await;
-        }
-    });
-}
-
-#[test]
-fn a_timer_fired_between_two_steps_wakes_outside_of_any_worker() {
-    // On which worker the waker is woken.
-    let woken = Arc::new(Mutex::new(Vec::new()));
-    let arm = || {
-        let woken = woken.clone();
-        let waker = waker_that(move || woken.lock().unwrap().push(current_worker()));
-        let mut timer = Box::pin(sleep(SECOND));
-        let polled = timer.as_mut().poll(&mut Context::from_waker(&waker));
-        assert!(polled.is_pending());
-        timer
-    };
-    let task = || spawn(async { assert!(current_worker().is_some()) });
-    let settings = || Builder::new(1).scheduler(Scheduler::RoundRobin);
-    // The time passes because nothing is ready, and with each step.
-    let idle = settings().run(async {
-        let (_timer, _task) = (arm(), task());
-        sleep(2 * SECOND).await;
-    });
-    idle.unwrap();
-    let charged = settings().charge(SECOND / 4).run(async {
-        let _timer = arm();
-        let tasks: Vec<_> = (0..9).map(|_| task()).collect();
-        join(tasks).await;
-    });
-    charged.unwrap();
-    assert_eq!(*woken.lock().unwrap(), [None, None]);
-}
-
-#[test]
-fn a_report_names_the_waker_of_the_main_future() {
-    let failure = Builder::new(1).run(async {
-        spawn(yield_now()).await;
-        spawn(sleep(SECOND)).detach();
-        sleep(2 * SECOND).await;
-        panic!("at the end");
-    });
-    let failure = failure.map(|outcome| outcome.output).unwrap_err();
-    says(&failure, "main ran, woken by task 1");
-    says(&failure, "2s: main ran, woken by a timer");
+    run.unwrap();
 }
 
 #[test]

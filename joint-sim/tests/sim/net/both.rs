@@ -1,8 +1,9 @@
-//! One program on real sockets and on simulated ones, with the same result.
+//! One program of datagrams on real sockets and on simulated ones, with the same result. `dialogues`
+//! does that with streams.
 
 use std::fmt::Debug;
 
-use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
+use joint_executor::io::UdpSocket;
 
 use crate::prelude::*;
 
@@ -14,38 +15,6 @@ fn log(all: &mut Log, result: io::Result<impl Debug>) {
         Ok(value) => format!("{value:?}"),
         Err(error) => format!("{:?}", error.kind()),
     });
-}
-
-async fn echo(listener: TcpListener) -> io::Result<u64> {
-    let (stream, _) = listener.accept().await?;
-    let copied = futures_lite::io::copy(&stream, &mut &stream).await?;
-    (&stream).close().await?;
-    Ok(copied)
-}
-
-async fn streams(all: &mut Log) -> io::Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0").await?;
-    let address = listener.local_addr()?;
-    log(all, TcpListener::bind(address).await.map(drop));
-    let server = spawn(echo(listener));
-    let stream = TcpStream::connect(address).await?;
-    log(all, stream.peer_addr().map(|peer| peer == address));
-    stream.set_nodelay(true)?;
-    log(all, stream.nodelay());
-    stream.set_ttl(17)?;
-    log(all, stream.ttl());
-    stream.write_all(b"echo").await?;
-    let mut buffer = [0; 4];
-    log(all, stream.peek(&mut buffer[..1]).await);
-    stream.read_exact(&mut buffer).await?;
-    log(all, Ok(buffer));
-    stream.shutdown(Shutdown::Write)?;
-    log(all, stream.write(b"x").await);
-    log(all, stream.read(&mut buffer).await);
-    log(all, server.await);
-    log(all, TcpStream::connect(address).await.map(drop));
-    log(all, TcpListener::bind(address).await.map(drop));
-    Ok(())
 }
 
 async fn datagrams(all: &mut Log) -> io::Result<()> {
@@ -70,16 +39,14 @@ async fn datagrams(all: &mut Log) -> io::Result<()> {
     log(all, Ok(&buffer[..3]));
     drop(one);
     other.send(b"third").await?;
-    sleep(std::time::Duration::from_millis(20)).await;
+    sleep(20 * MILLI).await;
     log(all, other.recv(&mut buffer).await);
     Ok(())
 }
 
 async fn run() -> io::Result<Log> {
     let mut all = Vec::new();
-    streams(&mut all).await?;
     datagrams(&mut all).await?;
-    spawn(async { streams(&mut Vec::new()).await }).await?;
     Ok(all)
 }
 

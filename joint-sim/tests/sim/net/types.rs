@@ -33,22 +33,15 @@ fn a_stream_is_tried_and_waited_for_without_reading() {
 }
 
 #[test]
-fn a_writer_waits_until_there_is_room() {
+fn options_and_halves_of_a_stream_and_uninitialised_memory() {
     sim::run(1, async {
         let (client, server) = pair().await;
-        while client.try_write(&[0; 4096]).is_ok() {}
-        assert!(timeout(SECOND, client.writable()).await.is_err());
-        let mut all = vec![0; 65_536];
-        server.read_exact(&mut all).await.unwrap();
-        client.writable().await.unwrap();
-        assert_eq!(client.try_write(b"more").unwrap(), 4);
-    });
-}
-
-#[test]
-fn the_halves_of_a_stream_and_memory_that_is_not_initialised() {
-    sim::run(1, async {
-        let (client, server) = pair().await;
+        client.set_nodelay(true).unwrap();
+        client.set_ttl(17).unwrap();
+        assert_eq!(
+            (client.nodelay().unwrap(), client.ttl().unwrap()),
+            (true, 17)
+        );
         let (reader, mut writer) = client.into_split();
         writer.write_all(b"hello").await.unwrap();
         drop(writer);

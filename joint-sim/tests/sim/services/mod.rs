@@ -138,19 +138,16 @@ where
     move || main(shared.clone())
 }
 
-struct Bug {
-    name: &'static str,
-    what: &'static str,
-    service: fn(Version) -> Service,
-}
+/// The name, the mistake, and the service.
+type Bug = (&'static str, &'static str, fn(Version) -> Service);
 
 macro_rules! bugs {
     ($($module:ident :: $name:ident: $what:literal,)*) => {
-        [$(Bug { name: stringify!($name), what: $what, service: $module::$name }),*]
+        [$((stringify!($name), $what, $module::$name)),*]
     };
 }
 
-const BUGS: &[Bug] = &bugs! {
+const BUGS: [Bug; 20] = bugs! {
     crashes::acknowledged_before_sync: "a record is acknowledged, and synced after that",
     crashes::record_without_sync: "a record counts as written before it is synced",
     crashes::trusted_cache: "what a start reads from the cache counts as written",
@@ -183,12 +180,11 @@ pub(crate) fn repaired() -> Service {
 #[test]
 fn each_bug_is_found_and_no_repaired_service_fails() {
     println!("| service | mistake | runs until found |\n|---|---|---|");
-    for bug in BUGS {
+    for (name, what, service) in BUGS {
         let check = Check::new().canary(0).shrink_runs(0).seeds(10_000);
-        let found = crate::found(&check, || (bug.service)(Version::Planted));
-        println!("| `{}` | {} | {} |", bug.name, bug.what, found.runs());
-        let check = Check::new().seeds(5);
-        check.run(|| (bug.service)(Version::Repaired));
+        let found = crate::found(&check, || service(Version::Planted));
+        println!("| `{name}` | {what} | {} |", found.runs());
+        Check::new().seeds(5).run(|| service(Version::Repaired));
     }
 }
 
