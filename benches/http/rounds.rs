@@ -39,6 +39,9 @@ struct Figures {
     sleeps: f64,
 }
 
+/// A figure, and how many decimal places of it are shown.
+type Column = (fn(&Figures) -> f64, usize);
+
 struct Server {
     child: Child,
     load: Load,
@@ -135,7 +138,7 @@ fn table(options: &Options, connections: usize, time: Duration) -> io::Result<()
             .round(time)
             .expect("the server answers")
     });
-    let columns: [(fn(&Figures) -> f64, usize); 5] = [
+    let columns: [Column; 5] = [
         (|figures| figures.requests_a_second, 0),
         (|figures| figures.p50, 0),
         (|figures| figures.p99, 0),
