@@ -55,19 +55,6 @@
 //! destructors, and no destructor runs twice. [`uncancellable`] starts a task that nothing but the
 //! end of its executor cancels. [`task`] has the details.
 //!
-//! # Cost
-//! | piece | allocations | polls and atomic operations |
-//! |---|---|---|
-//! | [`race()`], [`all()`], [`try_all`], [`all_ready`], [`quorum()`], [`any()`] | none for up to 8 futures in a tuple or an array, except for the first of more than 3 on a thread | up to 3 futures are all polled each time; of more, each is polled once, and then once for each time that it was woken |
-//! | [`choose`](choice::choose) | none | each poll polls all branches up to the first that is ready |
-//! | [`spawn`] | those of [`joint_executor::spawn`], and one more for a future of more than 16 KiB | two read-modify-writes for each poll that is pending |
-//! | [`Collection`] | two for each child, its task included | O(1) to add and to end |
-//! | [`stream`] | those with which a queue grows | a short critical section to send, another one to receive |
-//! | [`FlowLock`](lock::FlowLock) | one for a request that waits | a short critical section to take, another one to give back; O(log n) among n waiters |
-//! | [`AsyncVar`](variable::AsyncVar) | one for each change that somebody waits for | a short critical section |
-//! | [`stream!`](generator::stream) | none | |
-//! | [`retry`](retry::retry()), [`timeout`](time::timeout()) | none of their own | |
-//!
 //! # Tests
 //! Every piece is tested under `joint_sim`, with some hundred seeds and all faults. Races
 //! between threads are also checked by loom models. `docs/flow.md` in the repository has a table of

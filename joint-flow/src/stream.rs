@@ -274,6 +274,12 @@ impl<T, E> fmt::Debug for Sender<T, E> {
 ///
 /// Dropping it drops the items that were not received, and every later item comes back to its
 /// sender.
+///
+/// There is one:
+/// ```compile_fail,E0599
+/// let (_, receiver) = joint_flow::stream::channel::<u32, joint_flow::Closed>();
+/// let _ = receiver.clone();
+/// ```
 #[must_use = "dropping the receiver of a stream refuses all items"]
 pub struct Receiver<T, E> {
     shared: Arc<Shared<T, E>>,

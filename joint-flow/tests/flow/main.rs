@@ -19,5 +19,4 @@ mod register;
 mod start;
 mod threads;
 mod traits;
-mod trees;
 mod waits;

@@ -134,10 +134,14 @@ fn part(f: impl FnOnce()) {
 fn of_combinators() {
     at_every_place(|alive| {
         let (senders, receivers): (Vec<_>, Vec<_>) =
-            (0..3).map(|_| oneshot::channel::<Arc<()>>()).unzip();
-        let [one, two, three] = receivers.try_into().unwrap();
+            (0..4).map(|_| oneshot::channel::<Arc<()>>()).unzip();
+        let [one, two, three, four] = receivers.try_into().unwrap();
+        let token = alive.token();
+        let choice = choose()
+            .when(|| one, |_| drop(token))
+            .when(std::future::pending::<()>, |()| ());
         let mut tree = pin!(all((
-            race((one, std::future::pending::<()>())),
+            race((choice, four)),
             quorum(1, [two, three]),
             all(vec![alive.token()]
                 .into_iter()
@@ -149,22 +153,6 @@ fn of_combinators() {
             part(|| drop(sender.send(alive.token())));
             part(|| drop(poll(alive, tree.as_mut())));
         }
-    });
-}
-
-#[test]
-fn a_panicking_waker_of_a_choice_leaks_nothing() {
-    at_every_place(|alive| {
-        let (sender, receiver) = oneshot::channel::<Arc<()>>();
-        let token = alive.token();
-        let mut choice = pin!(
-            choose()
-                .when(|| receiver, |_| drop(token))
-                .when(std::future::pending::<()>, |()| ())
-        );
-        part(|| assert!(poll(alive, choice.as_mut()).is_pending()));
-        part(|| drop(sender.send(alive.token())));
-        part(|| assert!(poll(alive, choice.as_mut()).is_ready()));
     });
 }
 
@@ -226,19 +214,31 @@ fn a_panicking_waker_of_a_stream_loses_no_item() {
 }
 
 #[test]
-fn a_panicking_waker_of_a_variable_costs_no_wait_its_answer() {
-    at_every_place(|alive| {
-        let variable = AsyncVar::new(alive.token());
-        let mut waits: Vec<_> = (0..3).map(|_| Box::pin(variable.on_change())).collect();
-        for wait in &mut waits {
-            part(|| assert!(poll(alive, wait.as_mut()).is_pending()));
-        }
-        part(|| variable.set_unconditional(alive.token()));
-        assert!(waits.iter().all(|wait| wait.is_finished()));
-        for wait in &mut waits {
-            part(|| assert!(poll(alive, wait.as_mut()).is_ready()));
-        }
-    });
+fn a_panicking_waker_of_a_shared_value_costs_no_wait_its_answer() {
+    for sends in [true, false] {
+        at_every_place(|alive| {
+            let (sender, shared) = shared::channel::<Arc<()>>();
+            let mut waits: Vec<_> = (0..4).map(|_| Box::pin(shared.clone())).collect();
+            for wait in &mut waits {
+                part(|| assert!(poll(alive, wait.as_mut()).is_pending()));
+            }
+            // One takes another waker, and one leaves.
+            part(|| assert!(poll_with(&mut waits[1], Waker::noop()).is_pending()));
+            part(|| drop(waits.remove(2)));
+            match sends {
+                true => part(|| sender.send(alive.token())),
+                false => part(|| drop(sender)),
+            }
+            for wait in &mut waits {
+                part(|| {
+                    assert_eq!(
+                        poll(alive, wait.as_mut()).map(|it| it.is_ok()),
+                        Poll::Ready(sends)
+                    )
+                });
+            }
+        });
+    }
 }
 
 #[test]

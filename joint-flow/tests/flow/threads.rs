@@ -1,4 +1,4 @@
-//! Streams on threads of the system. Combinators are in `trees.rs`.
+//! Streams on threads of the system.
 
 use joint_flow::{
     Closed,

@@ -121,6 +121,10 @@ fn child(world: &Arc<World>, expression: &Arc<Expression>) -> Recorded {
 }
 
 /// The body of a task.
+#[expect(
+    clippy::redundant_async_block,
+    reason = "it drops the expression once that has ended"
+)]
 fn body(world: &Arc<World>, expression: &Arc<Expression>) -> Recorded {
     let number = TASKS + world.tasks.fetch_add(1, Relaxed);
     let child = child(world, expression);

@@ -1,10 +1,6 @@
 //! The ordered choice.
 
 use joint_executor::spawn;
-use joint_flow::{
-    choice::try_choose,
-    stream::{self, StreamExt},
-};
 
 use crate::prelude::*;
 
@@ -44,32 +40,6 @@ fn everything_else_is_dropped_before_the_handler_runs() {
 }
 
 #[test]
-fn an_error_of_a_branch_or_of_a_handler_fails_the_choice() {
-    check(|| async {
-        let made = Cell::new(0);
-        let choice = try_choose()
-            .when(pending::<Result<u32, &str>>, |_| -> Result<u32, _> {
-                panic!("it is never ready")
-            })
-            .when(|| after(1, Err("failed")), |()| panic!("it has failed"))
-            .when(
-                || {
-                    made.set(made.get() + 1);
-                    after(9, Ok(()))
-                },
-                |()| Ok(3),
-            );
-        assert_eq!(choice.await, Err("failed"));
-        assert_eq!(made.get(), 1);
-
-        let choice = try_choose()
-            .when(|| after(1, Ok("twelve")), |text: &str| text.parse::<u32>())
-            .when(pending, Ok);
-        assert!(choice.await.is_err(), "the handler has failed");
-    });
-}
-
-#[test]
 fn a_panic_of_a_handler_passes_through() {
     check(|| async {
         let log = Log::new();
@@ -85,58 +55,6 @@ fn a_panic_of_a_handler_passes_through() {
         });
         assert!(task.result().await.unwrap_err().is_panic());
         assert_eq!(log.all(), ["other"]);
-    });
-}
-
-#[test]
-fn a_choice_in_a_loop_loses_nothing() {
-    #[derive(PartialEq)]
-    enum Event {
-        Item(u32),
-        Tick,
-        End,
-    }
-
-    check(|| async {
-        let (sender, mut items) = stream::channel::<u32, joint_flow::Closed>();
-        let (ticker, mut ticks) = stream::channel::<(), joint_flow::Closed>();
-        let producers = [
-            spawn(async move {
-                for n in 0..4 {
-                    sender.send(n).unwrap();
-                    after(1, ()).await;
-                }
-                sender.end();
-            }),
-            spawn(async move {
-                for _ in 0..4 {
-                    ticker.send(()).unwrap();
-                    after(2, ()).await;
-                }
-                // Kept open: the items end the loop.
-                pending().await
-            }),
-        ];
-        let (mut got, mut ticked) = (Vec::new(), 0);
-        loop {
-            let choice = choose()
-                .when(
-                    || items.next(),
-                    |item| item.map_or(Event::End, |item| Event::Item(item.unwrap())),
-                )
-                .when(|| ticks.next(), |_| Event::Tick);
-            match may_cancel(choice).await {
-                None => {}
-                Some(Event::Item(n)) => got.push(n),
-                Some(Event::Tick) => ticked += 1,
-                Some(Event::End) => break,
-            }
-        }
-        assert_eq!(got, [0, 1, 2, 3]);
-        assert!(ticked <= 4);
-        let [items, ticks] = producers;
-        items.await;
-        drop(ticks.cancel());
     });
 }
 

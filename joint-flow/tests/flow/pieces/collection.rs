@@ -13,33 +13,6 @@ async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
 }
 
 #[test]
-fn the_first_error_to_come_is_returned_while_the_siblings_live() {
-    check(|| async {
-        let log = Log::new();
-        let mut collection = Collection::new();
-        collection.add(holding(log.on_drop("sibling")));
-        let (fail, failure) = oneshot::channel();
-        let (first, is_first) = channel();
-        collection.add(async move {
-            is_first.await.unwrap();
-            joint_executor::time::sleep(std::time::Duration::from_secs(60)).await;
-            Err("second")
-        });
-        collection.add(async move { Err(failure.await.unwrap()) });
-        collection.add(async { Ok(()) });
-        settled().await;
-        assert!(is_pending(&mut collection).await);
-        fail.send("first").unwrap();
-        assert_eq!((&mut collection).await, Err("first"));
-        first.send(());
-        settled().await;
-        assert!(log.all().is_empty(), "siblings live until the drop");
-        drop(collection);
-        assert_eq!(log.all(), ["sibling"]);
-    });
-}
-
-#[test]
 fn a_later_end_does_not_overwrite_the_first_that_decides() {
     #[derive(Clone, Copy, Debug, PartialEq)]
     enum End {
@@ -79,43 +52,6 @@ fn a_later_end_does_not_overwrite_the_first_that_decides() {
 }
 
 #[test]
-fn the_drop_cancels_in_the_order_of_insertion() {
-    check(|| async {
-        let collection = Collection::<()>::new();
-        let log = Log::new();
-        let mut ends = Vec::new();
-        for n in 0..8 {
-            let held = log.on_drop(n.to_string());
-            if n % 3 == 1 {
-                // Its place may be used again.
-                let (end, ended) = oneshot::channel::<()>();
-                ends.push(end);
-                collection.add(async move {
-                    ended.await.unwrap();
-                    drop(held);
-                    Ok(())
-                });
-            } else {
-                collection.add(holding(held));
-            }
-        }
-        for end in ends {
-            end.send(()).unwrap();
-        }
-        settled().await;
-        collection.add(holding(log.on_drop("8")));
-        collection.add(holding(log.on_drop("9")));
-        assert_eq!(collection.len(), 7);
-        log.add("drop");
-        drop(collection);
-        log.add("dropped");
-        let dropped = log.all().split_off(3);
-        let order = ["drop", "0", "2", "3", "5", "6", "8", "9", "dropped"];
-        assert_eq!(dropped, order);
-    });
-}
-
-#[test]
 fn a_destructor_that_panics_keeps_no_sibling_alive() {
     check(|| async {
         let log = Log::new();
@@ -146,28 +82,10 @@ fn children_add_children() {
         }
         let log = Log::new();
         let collection = Collection::until_empty();
+        assert!(collection.is_empty());
         tree(collection.adder(), log.clone(), 3);
         assert_eq!(collection.await, Ok(()));
         assert_eq!(log.all().len(), 15);
-    });
-}
-
-#[test]
-fn until_empty_is_ready_when_the_last_child_has_ended_and_not_before_the_first() {
-    check(|| async {
-        let mut collection = Collection::<()>::until_empty();
-        assert!(is_pending(&mut collection).await, "it had no child");
-        let (end, ended) = oneshot::channel();
-        collection.add(async { Ok(()) });
-        collection.add(async move { ended.await.map_err(|_| ()) });
-        collection.add(after(1, Ok(())));
-        assert_eq!(collection.len(), 3);
-        settled().await;
-        assert!(is_pending(&mut collection).await);
-        assert_eq!(collection.len(), 1);
-        end.send(()).unwrap();
-        assert_eq!((&mut collection).await, Ok(()));
-        assert!(collection.is_empty());
     });
 }
 

@@ -5,11 +5,7 @@ use std::ops::ControlFlow::{Break, Continue};
 
 use futures_lite::future::poll_once;
 use joint_executor::{spawn, yield_now};
-use joint_flow::{
-    Closed,
-    generator::{Lender, Slot, Stream, StreamExt, blocking_iter, stream, try_stream},
-    stream::channel,
-};
+use joint_flow::generator::{Lender, Slot, StreamExt, blocking_iter, stream};
 
 use crate::{common::OnDrop, prelude::*};
 
@@ -34,52 +30,6 @@ fn the_body_runs_only_while_a_value_is_asked_for() {
         drop(numbers);
         let all = log.all();
         assert_eq!(all, ["make 0", "take 0", "make 1", "take 1", "dropped"]);
-    });
-}
-
-/// An error of a stream of promises comes through, as the last item.
-#[test]
-fn a_stream_of_promises_is_a_generator() {
-    fn doubled<S, E>(numbers: S) -> impl Stream<Item = Result<u32, E>>
-    where
-        S: Stream<Item = Result<u32, E>>,
-    {
-        try_stream! {
-            for await n in numbers {
-                yield 2 * n?;
-            }
-        }
-    }
-
-    check(|| async {
-        let (sender, receiver) = channel::<_, Closed>();
-        let consumer = spawn(doubled(receiver).collect::<Vec<_>>());
-        for n in 1..=3 {
-            sender.send(n).unwrap();
-            yield_now().await;
-        }
-        drop(sender);
-        assert_eq!(consumer.await, [Ok(2), Ok(4), Ok(6), Err(Closed)]);
-    });
-}
-
-#[test]
-fn a_generator_ends_with_none() {
-    check(|| async {
-        let (returns, returned) = joint::oneshot::channel();
-        let mut numbers = pin!(stream! {
-            yield 1;
-            if after(1, true).await {
-                returns.send("a value").unwrap();
-                return;
-            }
-            yield 2;
-        });
-        assert_eq!(numbers.next().await, Some(1));
-        for _ in 0..3 {
-            assert_eq!(numbers.next().await, None);
-        }
-        assert_eq!(returned.await, Ok("a value"));
     });
 }
 

@@ -72,40 +72,6 @@ fn an_output_that_several_could_read_is_not_given_away() {
 }
 
 #[test]
-fn the_only_handle_learns_of_a_panic_and_of_the_end_of_the_executor() {
-    check(|| async {
-        let broken = spawn(async { panic!("broken") });
-        let ended: Result<(), _> = broken.into_output().await;
-        assert!(ended.unwrap_err().to_string().contains("broken"));
-
-        let executor = one_worker();
-        let (driver, task) = joint_flow::task::from_future(never::<Whole>());
-        executor.spawn_detached(driver);
-        let output = task.into_output();
-        drop(executor);
-        assert!(output.await.unwrap_err().is_cancelled());
-    });
-}
-
-#[test]
-fn a_local_task_has_an_output_that_is_not_send() {
-    check(|| async {
-        let count = Rc::new(Cell::new(0));
-        let task = spawn_local({
-            let count = count.clone();
-            async move {
-                yield_now().await;
-                count.set(count.get() + 1);
-                count
-            }
-        });
-        let again = task.clone();
-        assert_eq!(task.await.unwrap().get(), 1);
-        assert_eq!(again.into_output().await.unwrap().get(), 1);
-    });
-}
-
-#[test]
 fn a_local_task_is_dropped_by_its_own_thread_when_the_last_handle_is() {
     let local = LocalExecutor::new();
     let log = Log::new();

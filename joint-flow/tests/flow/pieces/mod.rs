@@ -12,7 +12,6 @@ mod generator;
 mod handles;
 mod interleaving;
 mod lock;
-mod promise;
 mod quorum;
 mod race;
 mod retry;

@@ -2,43 +2,6 @@
 
 use crate::prelude::*;
 
-type Never = std::future::Pending<Result<u8, &'static str>>;
-
-#[test]
-fn a_strict_quorum_fails_on_the_first_error() {
-    check(|| async {
-        let replicas = || [after(3, Ok(1)), after(2, Ok(2)), after(1, Err("lost"))];
-        assert_eq!(quorum(1, replicas()).strict().await, Err("lost"));
-        assert_eq!(quorum(1, replicas()).await, Ok([None, Some(2), None]));
-        let replicas = [
-            after(1, Ok(1)),
-            after(1, Err("left")),
-            after(1, Err("right")),
-        ];
-        assert_eq!(quorum(2, replicas).strict().await, Err("left"));
-        let replicas = vec![after(1, Ok::<_, ()>(1)), after(2, Ok(2)), after(3, Err(()))];
-        let values = quorum(2, replicas).strict().await;
-        assert_eq!(values, Ok(vec![Some(1), Some(2), None]));
-    });
-}
-
-#[test]
-fn a_quorum_of_none_is_ready_and_one_of_too_many_fails() {
-    check(|| async {
-        let never = || -> Never { pending() };
-        assert_eq!(quorum(0, [never(), never()]).await, Ok([None, None]));
-        let none: Vec<Never> = Vec::new();
-        assert_eq!(quorum(0, none).await, Ok(vec![]));
-        let none: Vec<Never> = Vec::new();
-        assert_eq!(quorum(1, none).await, Err(vec![]));
-        assert_eq!(quorum(2, [ready(Ok::<u8, u8>(1))]).await, Err([None]));
-        assert_eq!(
-            quorum(0, [ready(Err::<u8, u8>(1))]).strict().await,
-            Ok([None])
-        );
-    });
-}
-
 #[test]
 #[should_panic(expected = "would fail without an error")]
 fn a_strict_quorum_of_too_many_panics() {
@@ -118,20 +81,6 @@ fn a_loser_that_was_woken_with_the_winner_is_polled() {
             Poll::Ready((1..count).map(|n| (n, Ok('x'))).collect())
         );
     }
-}
-
-#[test]
-fn any_returns_all_errors_if_all_fail() {
-    check(|| async {
-        let futures = [
-            after(2, Err::<(), _>("a")),
-            after(1, Err("b")),
-            after(3, Err("c")),
-        ];
-        assert_eq!(any(futures).await, Err(["a", "b", "c"]));
-        assert_eq!(any(vec![after(1, Err::<(), _>(1))]).await, Err(vec![1]));
-        assert_eq!(any(Vec::<Ready<Result<(), ()>>>::new()).await, Err(vec![]));
-    });
 }
 
 /// Failures before the call of `strict` count, and the first of them is the error.

@@ -6,18 +6,6 @@ use joint_flow::{OneOf4, OneOf5, OneOf6, OneOf7, OneOf8};
 use crate::prelude::*;
 
 #[test]
-fn the_leftmost_wins_among_those_woken_at_once() {
-    let (left, left_receiver) = oneshot::channel();
-    let (right, right_receiver) = oneshot::channel();
-    let mut both = pin!(race([left_receiver, right_receiver]));
-    let mut cx = Context::from_waker(Waker::noop());
-    assert!(both.as_mut().poll(&mut cx).is_pending());
-    right.send("right").unwrap();
-    left.send("left").unwrap();
-    assert_eq!(both.poll(&mut cx), Poll::Ready((0, Ok("left"))));
-}
-
-#[test]
 fn each_place_of_each_tuple_wins() {
     macro_rules! each_wins {
         ($($OneOf:ident: $($nth:literal $Variant:ident),+;)+) => {$(
@@ -75,13 +63,4 @@ fn a_cancelled_race_of_references_loses_nothing() {
         seen.sort();
         assert_eq!(seen, [0, 1, 2]);
     });
-}
-
-#[test]
-fn a_race_of_none_is_never_ready() {
-    let mut none = race(Vec::<Ready<()>>::new());
-    let polled = Pin::new(&mut none).poll(&mut Context::from_waker(Waker::noop()));
-    assert!(polled.is_pending());
-    let both = race((race::<[Ready<u8>; 0]>([]), after(2, 1)));
-    assert_eq!(joint::block_on(both), OneOf2::B(1));
 }

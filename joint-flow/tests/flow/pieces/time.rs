@@ -1,4 +1,4 @@
-//! Timeouts and delays, where `joint_flow::time` promises more than `joint_executor::time`.
+//! Timeouts, where `joint_flow::time` promises more than `joint_executor::time`.
 
 use joint_executor::{spawn, time::sleep_until};
 use joint_flow::time::{now, timeout_at, yield_now};
@@ -38,26 +38,4 @@ fn a_tie_with_another_task_is_won_by_either() {
         count.set(count.get() + 1);
     });
     assert!(wins.get() > 0 && losses.get() > 0, "{wins:?}, {losses:?}");
-}
-
-#[test]
-fn a_delay_takes_at_least_one_trip_through_the_queue() {
-    check(|| async {
-        for duration in [Duration::ZERO, Duration::from_nanos(1)] {
-            let mut delay = pin!(delay(duration));
-            let mut polls = 0;
-            poll_fn(|cx| {
-                polls += 1;
-                delay.as_mut().poll(cx)
-            })
-            .await;
-            assert!(polls >= 2, "{polls}");
-        }
-        // Nor if its time has passed before it is first polled.
-        let mut late = pin!(delay(MS));
-        delay(3 * MS).await;
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(late.as_mut().poll(&mut cx).is_pending());
-        late.await;
-    });
 }

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use joint_executor::yield_now;
-use joint_flow::{Collection, spawn};
+use joint_flow::spawn;
 
 use crate::prelude::*;
 
@@ -58,44 +58,4 @@ fn each_future_is_dropped_once() {
         }
     });
     assert_eq!(dropped.load(Ordering::Relaxed), TASKS);
-}
-
-#[test]
-fn a_collection_that_grows_while_it_ends_or_is_dropped() {
-    for stops in [false, true] {
-        let dropped = Arc::new(AtomicUsize::new(0));
-        let count = dropped.clone();
-        on_workers(async move {
-            for round in 0..50 {
-                let mut collection = Collection::until_empty();
-                // It is not empty before all are added.
-                let (all, are_added) = joint::oneshot::channel();
-                collection.add(async move { are_added.await.map_err(|_| usize::MAX) });
-                for n in 0..40 {
-                    let adder = collection.adder();
-                    let (held, inner) = (counted(&count), counted(&count));
-                    collection.add(async move {
-                        let _held = held;
-                        yield_now().await;
-                        adder.add(async move {
-                            let _inner = inner;
-                            yield_now().await;
-                            Ok(())
-                        });
-                        if stops && n == round % 40 {
-                            Err(n)
-                        } else {
-                            Ok(())
-                        }
-                    });
-                }
-                all.send(()).unwrap();
-                let result = (&mut collection).await;
-                assert_eq!(result, if stops { Err(round % 40) } else { Ok(()) });
-                // Some of them may be running.
-                drop(collection);
-            }
-        });
-        assert_eq!(dropped.load(Ordering::Relaxed), 50 * 80);
-    }
 }
