@@ -1,5 +1,5 @@
-//! Both ends of a connection over TCP that echoes. And a UDP server that sends back what it receives,
-//! and a client that measures how long each answer takes.
+//! Both ends of a connection over TCP that echoes. And a UDP server that sends back what it
+//! receives, and a client that measures how long each answer takes.
 
 use std::{
     net::{SocketAddr, UdpSocket},

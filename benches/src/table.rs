@@ -123,7 +123,8 @@ impl Rounds {
     }
 }
 
-/// The contestants' medians over the rounds of a figure, and those of its ratios to the first one's.
+/// The contestants' medians over the rounds of a figure, and those of its ratios to the first
+/// one's.
 pub fn medians<'a, T>(
     contestants: impl Iterator<Item = &'a str>,
     rounds: &[Vec<T>],

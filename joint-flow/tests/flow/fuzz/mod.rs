@@ -1,11 +1,11 @@
 //! Random programs of the whole vocabulary, run in the simulation, against an interpreter.
 //!
 //! A [program] is a tree of expressions. [`real`] builds a future of each and records what happens:
-//! which expression is polled, has ended with which output, is dropped, or is cancelled. [`model`] interprets
-//! the same tree on one thread, without wakers, and must produce the same record. It learns from
-//! the record what is free: which task runs next, and of more than three children of a combinator
-//! which ones are polled. Whenever everything has settled, it polls whatever waits, and fails if
-//! something can go on: a wake-up was lost.
+//! which expression is polled, has ended with which output, is dropped, or is cancelled. [`model`]
+//! interprets the same tree on one thread, without wakers, and must produce the same record. It
+//! learns from the record what is free: which task runs next, and of more than three children of a
+//! combinator which ones are polled. Whenever everything has settled, it polls whatever waits, and
+//! fails if something can go on: a wake-up was lost.
 //!
 //! `JOINT_FLOW_PROGRAMS` sets the number of programs, and `JOINT_FLOW_FIRST` the first one.
 
