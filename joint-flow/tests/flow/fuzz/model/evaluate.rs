@@ -19,8 +19,9 @@ pub(super) struct Node {
 }
 
 enum State {
-    /// Has nothing yet, or never.
+    /// Has nothing.
     Plain,
+    /// How many polls are left.
     Pausing(u8),
     Group(Vec<Member>),
     /// Of a choice. Those that are not made yet are missing at the end.
@@ -47,6 +48,10 @@ impl Node {
                     .map(|child| Member::Running(Node::new(child)));
                 State::Group(members.collect())
             }
+            Kind::Pause(polls) => State::Pausing(*polls),
+            Kind::Choose(..) => State::Branches(Vec::new()),
+            Kind::Sequence(_) => State::Sequence(Vec::new(), None),
+            Kind::Retry(tries, _) => State::Retrying(*tries, None),
             _ => State::Plain,
         };
         Self {
@@ -121,64 +126,97 @@ impl World<'_> {
         Ok(polled)
     }
 
-    fn evaluate(&mut self, node: &mut Node, is_first: bool) -> Step<Option<Out>> {
-        let expression = node.expression.clone();
-        let state = &mut node.state;
-        Ok(Some(match &expression.kind {
-            Kind::Value(out) => *out,
-            Kind::Pause(polls) => {
-                let left = match state {
-                    State::Pausing(left) => *left,
-                    _ => *polls,
-                };
-                match left {
-                    0 => Ok(*polls),
-                    _ if self.is_settled => return Err("a pause goes on, unpolled".to_owned()),
-                    _ => {
-                        *state = State::Pausing(left - 1);
-                        return Ok(None);
-                    }
+    /// Does what an expression does at its first poll alone. Returns its output if that is all.
+    fn begin(&mut self, node: &mut Node) -> Step<Option<Out>> {
+        node.state = match &node.expression.kind {
+            Kind::Lock(take, lock, amount, _) => {
+                let (lock, permits) = (&mut self.locks[*lock], LOCKS[*lock]);
+                if lock.is_closed {
+                    return Ok(Some(Err(CLOSED)));
                 }
+                if *take == Take::Try && !lock.is_free(*amount, permits) {
+                    return Ok(Some(Err(REFUSED)));
+                }
+                State::Queued(lock.enter(*amount, permits))
             }
-            Kind::Wait(gate) => match self.gates[*gate] {
+            Kind::Receive(stream, _) => {
+                if mem::replace(&mut self.streams[*stream].is_taken, true) {
+                    return Ok(Some(Err(TAKEN)));
+                }
+                State::Receiving(Vec::new())
+            }
+            Kind::Change => State::Unchanged(self.changes),
+            Kind::Join(start, body, beside) => {
+                let task = self.spawn(*start, body, None)?;
+                State::Beside(task, Node::boxed(beside))
+            }
+            Kind::Await(slot) => {
+                let Some(task) = self.slots[*slot] else {
+                    return Ok(Some(Err(TAKEN)));
+                };
+                self.tasks[task].handles += 1;
+                State::Awaiting(task, None)
+            }
+            Kind::Collect(until_empty, children) => {
+                State::Collecting(self.collect(*until_empty, children)?)
+            }
+            _ => return Ok(None),
+        };
+        Ok(None)
+    }
+
+    fn evaluate(&mut self, node: &mut Node, is_first: bool) -> Step<Option<Out>> {
+        if is_first {
+            if let Some(out) = self.begin(node)? {
+                return Ok(Some(out));
+            }
+        }
+        let expression = node.expression.clone();
+        Ok(Some(match (&expression.kind, &mut node.state) {
+            (Kind::Value(out), _) => *out,
+            (Kind::Pause(polls), State::Pausing(0)) => Ok(*polls),
+            (_, State::Pausing(_)) if self.is_settled => {
+                return Err("a pause goes on, unpolled".to_owned());
+            }
+            (_, State::Pausing(left)) => {
+                *left -= 1;
+                return Ok(None);
+            }
+            (Kind::Wait(gate), _) => match self.gates[*gate] {
                 None => return Ok(None),
                 Some(out) => out.unwrap_or(Err(CLOSED)),
             },
-            Kind::Open(gate, out) => {
+            (Kind::Open(gate, out), _) => {
                 self.open(*gate, *out);
                 Ok(1)
             }
-            Kind::Group(group, ..) => {
-                let State::Group(members) = state else {
-                    unreachable!("a group")
-                };
+            (Kind::Group(group, ..), State::Group(members)) => {
                 return self.group(*group, members, is_first);
             }
-            Kind::Choose(fails, all) => return self.choose(*fails, all, state),
-            Kind::Sequence(children) => return self.sequence(children, state),
-            Kind::Lock(Take::Try, lock, amount, _)
-                if matches!(state, State::Plain)
-                    && !self.locks[*lock].is_closed
-                    && !self.locks[*lock].is_free(*amount, LOCKS[*lock]) =>
-            {
-                Err(REFUSED)
+            (Kind::Choose(fails, all), State::Branches(branches)) => {
+                return self.choose(*fails, all, branches);
             }
-            Kind::Lock(_, lock, amount, body) => return self.lock(*lock, *amount, body, state),
-            Kind::Close(lock) => {
+            (Kind::Sequence(children), State::Sequence(values, child)) => {
+                return self.sequence(children, values, child);
+            }
+            (Kind::Lock(_, lock, _, body), state) => return self.lock(*lock, body, state),
+            (Kind::Close(lock), _) => {
                 self.locks[*lock].close();
                 Ok(2)
             }
-            Kind::Send(stream, _) | Kind::End(stream, _) if self.streams[*stream].is_broken => {
+            (Kind::Send(stream, _) | Kind::End(stream, _), _)
+                if self.streams[*stream].is_broken =>
+            {
                 Err(TAKEN)
             }
-            Kind::Send(stream, value) => match &mut self.streams[*stream] {
+            (Kind::Send(stream, value), _) => match &mut self.streams[*stream] {
                 Stream { end: Some(_), .. } => Err(*value),
                 stream => {
                     stream.items.push_back(*value);
                     Ok(3)
                 }
             },
-            Kind::End(stream, error) => {
+            (Kind::End(stream, error), _) => {
                 let end = &mut self.streams[*stream].end;
                 let ends = end.is_none();
                 end.get_or_insert(*error);
@@ -188,58 +226,51 @@ impl World<'_> {
                     None => Ok(u8::from(ends)),
                 }
             }
-            Kind::Break(stream) => {
+            (Kind::Break(stream), _) => {
                 let stream = &mut self.streams[*stream];
                 stream.is_broken = true;
                 stream.end.get_or_insert(Some(CLOSED));
                 Ok(10)
             }
-            Kind::Set(value) => {
+            (Kind::Receive(stream, count), State::Receiving(values)) => {
+                return Ok(self.receive(*stream, *count, values));
+            }
+            (Kind::Set(value), _) => {
                 let is_change = mem::replace(&mut self.variable, *value) != *value;
                 self.changes += usize::from(is_change);
                 Ok(u8::from(is_change))
             }
-            Kind::Reach(least) if self.variable < *least => return Ok(None),
-            Kind::Reach(_) => Ok(self.variable),
-            Kind::Change => {
-                if let State::Plain = state {
-                    *state = State::Unchanged(self.changes);
-                }
-                if matches!(state, State::Unchanged(changes) if *changes == self.changes) {
+            (Kind::Reach(least), _) if self.variable < *least => return Ok(None),
+            (Kind::Reach(_), _) => Ok(self.variable),
+            (_, State::Unchanged(changes)) if *changes == self.changes => return Ok(None),
+            (_, State::Unchanged(_)) => Ok(11),
+            (Kind::Retry(_, body), State::Retrying(left, child)) => {
+                return self.retry(body, left, child);
+            }
+            (_, State::Beside(task, beside)) => {
+                let task = *task;
+                let Some(out) = self.poll(beside)? else {
                     return Ok(None);
-                }
-                Ok(11)
+                };
+                node.state = State::Awaiting(task, Some(out));
+                return self.awaited(task, Some(out));
             }
-            Kind::Receive(stream, count) => return Ok(self.receive(*stream, *count, state)),
-            Kind::Retry(tries, body) => return self.retry(*tries, body, state),
-            Kind::Join(start, body, beside) => {
-                if is_first {
-                    let task = self.spawn(*start, body, None)?;
-                    *state = State::Beside(task, Node::boxed(beside));
-                }
-                if let State::Beside(task, beside) = state {
-                    let Some(out) = self.poll(beside)? else {
-                        return Ok(None);
-                    };
-                    *state = State::Awaiting(*task, Some(out));
-                }
-                return self.awaited(state);
-            }
-            Kind::Start(slot, start, body) => {
+            (_, State::Awaiting(task, beside)) => return self.awaited(*task, *beside),
+            (Kind::Start(slot, start, body), _) => {
                 let task = self.spawn(*start, body, None)?;
                 let before = self.slots[*slot].replace(task);
                 before.map_or(Ok(()), |before| self.release(before))?;
                 Ok(5)
             }
-            Kind::Cancel(slot) => {
+            (Kind::Cancel(slot), _) => {
                 self.cancel_slot(*slot)?;
                 Ok(6)
             }
-            Kind::Drop(slot) => {
+            (Kind::Drop(slot), _) => {
                 self.drop_slot(*slot)?;
                 Ok(7)
             }
-            Kind::Settle => {
+            (Kind::Settle, _) => {
                 // The clock is not here.
                 if !self.is_next(Event::Ended(expression.number, Ok(9))) {
                     return Ok(None);
@@ -247,39 +278,24 @@ impl World<'_> {
                 self.settle()?;
                 Ok(9)
             }
-            Kind::Await(slot) => {
-                if is_first {
-                    let Some(task) = self.slots[*slot] else {
-                        return Ok(Some(Err(TAKEN)));
-                    };
-                    self.tasks[task].handles += 1;
-                    *state = State::Awaiting(task, None);
-                }
-                return self.awaited(state);
-            }
-            Kind::Collect(until_empty, children) => {
-                if is_first {
-                    *state = State::Collecting(self.collect(*until_empty, children)?);
-                }
-                let State::Collecting(collection) = *state else {
-                    unreachable!("a collection")
-                };
+            (_, State::Collecting(collection)) => {
+                let collection = *collection;
                 let Some(decision) = self.collections[collection].decision else {
                     return Ok(None);
                 };
                 self.cancel_children(collection)?;
                 decision
             }
+            _ => unreachable!("each kind has its state"),
         }))
     }
 
-    fn sequence(&mut self, children: &[Arc<Expression>], state: &mut State) -> Step<Option<Out>> {
-        if let State::Plain = state {
-            *state = State::Sequence(Vec::new(), None);
-        }
-        let State::Sequence(values, child) = state else {
-            unreachable!("a sequence")
-        };
+    fn sequence(
+        &mut self,
+        children: &[Arc<Expression>],
+        values: &mut Vec<u8>,
+        child: &mut Option<Box<Node>>,
+    ) -> Step<Option<Out>> {
         while let Some(next) = children.get(values.len()) {
             match self.poll(child.get_or_insert_with(|| Node::boxed(next)))? {
                 None => return Ok(None),
@@ -306,10 +322,7 @@ impl World<'_> {
         Ok(collection)
     }
 
-    fn awaited(&mut self, state: &mut State) -> Step<Option<Out>> {
-        let State::Awaiting(task, beside) = *state else {
-            unreachable!("it waits for a task")
-        };
+    fn awaited(&mut self, task: usize, beside: Option<Out>) -> Step<Option<Out>> {
         let Some(output) = self.tasks[task].output else {
             return Ok(None);
         };
@@ -321,16 +334,9 @@ impl World<'_> {
     fn lock(
         &mut self,
         lock: usize,
-        amount: usize,
         body: &Arc<Expression>,
         state: &mut State,
     ) -> Step<Option<Out>> {
-        if let State::Plain = state {
-            if self.locks[lock].is_closed {
-                return Ok(Some(Err(CLOSED)));
-            }
-            *state = State::Queued(self.locks[lock].enter(amount, LOCKS[lock]));
-        }
         if let State::Queued(ticket) = *state {
             match self.locks[lock].is_granted(ticket) {
                 true => *state = State::Holding(ticket, Node::boxed(body)),
@@ -348,17 +354,8 @@ impl World<'_> {
         Ok(polled)
     }
 
-    fn receive(&mut self, stream: usize, count: u8, state: &mut State) -> Option<Out> {
+    fn receive(&mut self, stream: usize, count: u8, values: &mut Vec<u8>) -> Option<Out> {
         let stream = &mut self.streams[stream];
-        if let State::Plain = state {
-            if mem::replace(&mut stream.is_taken, true) {
-                return Some(Err(TAKEN));
-            }
-            *state = State::Receiving(Vec::new());
-        }
-        let State::Receiving(values) = state else {
-            unreachable!("it receives")
-        };
         while values.len() < usize::from(count) && !stream.is_over {
             match (stream.items.pop_front(), stream.end) {
                 (Some(item), _) => values.push(item),
@@ -374,18 +371,18 @@ impl World<'_> {
         Some(Ok(folded(mem::take(values))))
     }
 
-    fn retry(&mut self, tries: u8, body: &Arc<Expression>, state: &mut State) -> Step<Option<Out>> {
-        if let State::Plain = state {
-            *state = State::Retrying(tries, None);
-        }
-        let State::Retrying(left, node) = state else {
-            unreachable!("it retries")
-        };
-        let polled = self.poll(node.get_or_insert_with(|| Node::boxed(body)))?;
+    fn retry(
+        &mut self,
+        body: &Arc<Expression>,
+        left: &mut u8,
+        child: &mut Option<Box<Node>>,
+    ) -> Step<Option<Out>> {
+        let polled = self.poll(child.get_or_insert_with(|| Node::boxed(body)))?;
         match polled {
             Some(Err(_)) if *left > 1 => {
                 // The policy waits.
-                *state = State::Retrying(*left - 1, None);
+                *left -= 1;
+                *child = None;
                 Ok(None)
             }
             polled => Ok(polled),
@@ -397,14 +394,8 @@ impl World<'_> {
         &mut self,
         fails: Fails,
         all: &[Arc<Expression>],
-        state: &mut State,
+        branches: &mut Vec<Node>,
     ) -> Step<Option<Out>> {
-        if let State::Plain = state {
-            *state = State::Branches(Vec::new());
-        }
-        let State::Branches(branches) = state else {
-            unreachable!("a choice")
-        };
         for (index, branch) in all.iter().enumerate() {
             if branches.len() == index {
                 branches.push(Node::new(branch));
