@@ -87,6 +87,17 @@ fn waiters_see_a_cancellation_after_the_destructors_have_run() {
 }
 
 #[test]
+fn the_driver_of_a_cancelled_future_is_woken_and_ends() {
+    let (driver, task) = joint_flow::task::from_future(never::<()>());
+    let mut driver = Box::pin(driver);
+    let (wakes, waker) = counting();
+    assert!(poll_with(&mut driver, &waker).is_pending());
+    task.cancel();
+    assert_eq!(wakes.count(), 1);
+    assert!(poll_with(&mut driver, &waker).is_ready());
+}
+
+#[test]
 fn a_destructor_that_panics_leaves_nothing_behind() {
     check(|| async {
         let log = Log::new();

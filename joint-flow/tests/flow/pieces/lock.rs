@@ -75,6 +75,15 @@ fn a_cancelled_request_leaves_nothing_behind() {
 }
 
 #[test]
+fn the_requests_behind_one_that_is_cancelled_move_up() {
+    let lock = FlowLock::new(2);
+    let _held = lock.try_take(1).unwrap();
+    let [large, mut small] = queued(&lock, [2, 1]);
+    drop(large);
+    drop(granted(&mut small));
+}
+
+#[test]
 fn cancelling_wakes_nobody() {
     let lock = FlowLock::new(1);
     let _held = lock.try_take(1).unwrap();
