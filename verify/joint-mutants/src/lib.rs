@@ -53,12 +53,12 @@
 
 #[cfg(feature = "loom")]
 mod atomic;
+#[cfg(feature = "loom")]
+mod locks;
 pub mod named;
 #[doc(hidden)]
 pub mod place;
 mod request;
-#[cfg(feature = "loom")]
-mod rwlock;
 #[cfg(feature = "loom")]
 mod wake;
 
@@ -76,8 +76,8 @@ pub mod thread {
 /// loom's `sync`, with atomics, locks and notifications that can be changed.
 #[cfg(feature = "loom")]
 pub mod sync {
-    pub use crate::rwlock::{RwLock, RwLockReadGuard, RwLockWriteGuard};
-    pub use crate::wake::{Condvar, Mutex, MutexGuard, Notify};
+    pub use crate::locks::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+    pub use crate::wake::{Condvar, Notify};
     pub use loom::sync::*;
 
     /// loom's atomics, each of whose operations can be changed at run time.

@@ -1,130 +1,28 @@
-//! loom's lock, wake-ups and threads, each of which can be left out.
+//! loom's wake-ups and threads, each of which can be left out.
 
-use core::{
-    fmt,
-    ops::{Deref, DerefMut},
-    time::Duration,
-};
+use core::time::Duration;
 use std::{
     io,
-    sync::{LockResult, PoisonError, TryLockError, TryLockResult},
+    sync::{LockResult, PoisonError},
 };
 
 use loom::{
-    cell::{MutPtr, UnsafeCell},
     sync::{self as model, WaitTimeoutResult},
     thread::{self, ThreadId},
 };
 
-use crate::place::Change;
+use crate::{
+    locks::{Mutex, MutexGuard},
+    place::Change,
+};
 
 #[track_caller]
 pub(crate) fn is_deleted(operation: &'static str) -> bool {
     crate::request::change([operation, ""], [None; 2]) == Some(Change::Deleted)
 }
 
-/// loom's mutex, whose value is a cell of loom's, so that a lock that is deleted is a race.
-#[derive(Debug, Default)]
-pub struct Mutex<T> {
-    lock: model::Mutex<()>,
-    value: UnsafeCell<T>,
-}
-
-// SAFETY: only the holder of the lock uses the value, or the model fails.
-unsafe impl<T: Send> Send for Mutex<T> {}
-// SAFETY: as for `Send`.
-unsafe impl<T: Send> Sync for Mutex<T> {}
-
-/// Holds a lock, unless that is deleted.
-pub struct MutexGuard<'a, T> {
-    value: MutPtr<T>,
-    held: Option<model::MutexGuard<'a, ()>>,
-    mutex: &'a Mutex<T>,
-}
-
 pub(crate) fn whatever<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<T> Mutex<T> {
-    /// Creates a lock.
-    #[track_caller]
-    pub fn new(value: T) -> Self {
-        Self {
-            lock: model::Mutex::new(()),
-            value: UnsafeCell::new(value),
-        }
-    }
-
-    #[track_caller]
-    fn guard<'a>(&'a self, held: Option<model::MutexGuard<'a, ()>>) -> MutexGuard<'a, T> {
-        MutexGuard {
-            value: self.value.get_mut(),
-            held,
-            mutex: self,
-        }
-    }
-
-    /// Waits for the lock.
-    #[track_caller]
-    pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let held = (!is_deleted("lock")).then(|| whatever(self.lock.lock()));
-        Ok(self.guard(held))
-    }
-
-    /// Takes the lock if it is free.
-    ///
-    /// # Errors
-    /// If it is not.
-    #[track_caller]
-    pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        match self.lock.try_lock() {
-            Ok(held) => Ok(self.guard(Some(held))),
-            Err(_) => Err(TryLockError::WouldBlock),
-        }
-    }
-
-    /// Returns the value through an exclusive reference.
-    #[track_caller]
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        // SAFETY: the reference to the lock is exclusive.
-        Ok(self.value.with_mut(|value| unsafe { &mut *value }))
-    }
-
-    /// Returns the value.
-    #[track_caller]
-    pub fn into_inner(self) -> LockResult<T> {
-        Ok(self.value.into_inner())
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-impl<T> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the lock is held, or the model has failed.
-        unsafe { self.value.deref() }
-    }
-}
-
-impl<T> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held, or the model has failed.
-        unsafe { self.value.deref() }
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
 }
 
 /// loom's condition variable, whose notifications can be deleted.
@@ -142,7 +40,8 @@ impl Condvar {
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
         let (held, mutex) = begin(guard);
-        Ok(mutex.guard(Some(whatever(self.0.wait(held)))))
+        let held = whatever(self.0.wait(held));
+        Ok(MutexGuard::new(mutex, Some(held)))
     }
 
     /// Does the same, or gives up.
@@ -154,7 +53,7 @@ impl Condvar {
     ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
         let (held, mutex) = begin(guard);
         let (held, result) = whatever(self.0.wait_timeout(held, time));
-        Ok((mutex.guard(Some(held)), result))
+        Ok((MutexGuard::new(mutex, Some(held)), result))
     }
 
     /// Wakes a thread that waits.
@@ -177,10 +76,10 @@ impl Condvar {
 /// Ends the access of a guard, and takes the lock if that was deleted.
 #[track_caller]
 fn begin<T>(guard: MutexGuard<'_, T>) -> (model::MutexGuard<'_, ()>, &Mutex<T>) {
-    let MutexGuard { value, held, mutex } = guard;
+    let MutexGuard { value, held, lock } = guard;
     drop(value);
-    let held = held.unwrap_or_else(|| whatever(mutex.lock.lock()));
-    (held, mutex)
+    let held = held.unwrap_or_else(|| whatever(lock.lock.lock()));
+    (held, lock)
 }
 
 /// loom's flag that a thread waits for, whose notification can be deleted.
