@@ -83,6 +83,9 @@ pub mod thread;
 mod watch;
 
 pub use graph::MAX_THREADS;
+/// For the package that stands for std.
+#[doc(hidden)]
+pub use joint_facade as __facade;
 pub use model::model;
 
 /// Does nothing: every operation is explored. For models that are written for loom.

@@ -1,4 +1,5 @@
-//! The names of std's atomics: what joint-check, joint-cores, joint-lab and joint-mutants share.
+//! The names of std's atomics: what joint-check, cargo-joint-check, joint-cores, joint-lab and
+//! joint-mutants share.
 //!
 //! [`atomics!`] declares methods with the names and the docs of std's. What they do is said by a
 //! macro of the tool, here called `tool!`, which is called in the place of each body:
@@ -18,7 +19,8 @@
 //!
 //! The functions say what orderings have, and find and say which half of one is missing.
 //!
-//! This package is for those four, which pin its exact version. It promises nothing to others.
+//! This package is for those five. All but the second pin its exact version, and the second takes
+//! that of joint-check. It promises nothing to others.
 #![no_std]
 
 extern crate alloc;

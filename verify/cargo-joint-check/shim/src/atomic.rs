@@ -3,7 +3,7 @@
 use core::{fmt, marker::PhantomData, mem::ManuallyDrop, panic::RefUnwindSafe, ptr};
 use real::sync::atomic::Ordering;
 
-use joint_check::sync::atomic as checked;
+use joint_check::{__facade::atomics, sync::atomic as checked};
 
 use crate::{
     memory::{checker, later},
@@ -11,95 +11,18 @@ use crate::{
     spins::{looks, wrote},
 };
 
-/// Methods with a value and an ordering.
-macro_rules! modify {
-    ($value:ty, $out:ty: $($method:ident)*) => {$(
-        #[track_caller]
-        pub fn $method(&self, value: $value, order: Ordering) -> $out {
-            let model = self.0.get(None);
-            let _side = checker();
-            wrote();
-            model.$method(value as _, order) as _
-        }
-    )*};
-}
-
-macro_rules! exchange {
-    ($value:ty: $($method:ident)+) => {$(
-        #[track_caller]
-        pub fn $method(
-            &self,
-            current: $value,
-            new: $value,
-            success: Ordering,
-            failure: Ordering,
-        ) -> Result<$value, $value> {
-            let model = self.0.get(None);
-            looks();
-            let _side = checker();
-            let result = model.$method(current as _, new as _, success, failure);
-            if result.is_ok() {
-                wrote();
-            }
-            result.map(|value| value as _).map_err(|value| value as _)
-        }
-    )+};
-}
-
-/// Declares an atomic: its name, its value, that of the model, and its methods.
-macro_rules! atomic {
-    ($name:ident [$($t:ident)?] $value:ty, $model:ty, $stored:ty: $($method:ident)*) => {
+/// The bodies of the atomics: the model's operation, by the checker.
+macro_rules! modelled {
+    (type AtomicPtr [$t:ident] $value:ty) => {
+        modelled! { @type AtomicPtr [$t] $value, checked::AtomicPtr<()>, *mut () }
+    };
+    (type $name:ident [] $value:ty) => {
+        modelled! { @type $name [] $value, checked::$name, $value }
+    };
+    (@type $name:ident [$($t:ident)?] $value:ty, $model:ty, $stored:ty) => {
         pub struct $name $(<$t>)? (Slot<$model>, PhantomData<$value>);
 
         impl $(<$t>)? $name $(<$t>)? {
-            #[track_caller]
-            pub const fn new(value: $value) -> Self {
-                Self(Slot::new(value as $stored), PhantomData)
-            }
-
-            #[track_caller]
-            pub fn load(&self, order: Ordering) -> $value {
-                let model = self.0.get(None);
-                looks();
-                let _side = checker();
-                model.load(order) as _
-            }
-
-            #[track_caller]
-            pub fn store(&self, value: $value, order: Ordering) {
-                let model = self.0.get(None);
-                let _side = checker();
-                wrote();
-                model.store(value as _, order);
-            }
-
-            modify! { $value, $value: swap $($method)* }
-            exchange! { $value: compare_exchange compare_exchange_weak }
-
-            #[track_caller]
-            pub fn compare_and_swap(&self, old: $value, new: $value, order: Ordering) -> $value {
-                let model = self.0.get(None);
-                let _side = checker();
-                model.compare_and_swap(old as _, new as _, order) as _
-            }
-
-            #[track_caller]
-            pub fn fetch_update(
-                &self,
-                set: Ordering,
-                fetch: Ordering,
-                mut f: impl FnMut($value) -> Option<$value>,
-            ) -> Result<$value, $value> {
-                let mut before = self.load(fetch);
-                while let Some(new) = f(before) {
-                    match self.compare_exchange(before, new, set, fetch) {
-                        Ok(before) => return Ok(before),
-                        Err(other) => before = other,
-                    }
-                }
-                Err(before)
-            }
-
             /// As in std. What is written through the reference is known to the model from this
             /// thread's next operation on.
             #[track_caller]
@@ -139,13 +62,6 @@ macro_rules! atomic {
             }
         }
 
-        impl $(<$t>)? From<$value> for $name $(<$t>)? {
-            #[track_caller]
-            fn from(value: $value) -> Self {
-                Self::new(value)
-            }
-        }
-
         // SAFETY: as std's.
         unsafe impl $(<$t>)? Send for $name $(<$t>)? {}
         // SAFETY: as std's.
@@ -171,6 +87,46 @@ macro_rules! atomic {
             }
         }
     };
+    (new $name:ident $value:ident) => {
+        Self(Slot::new($value as _), PhantomData)
+    };
+    (load $it:ident $order:ident) => {{
+        let model = $it.0.get(None);
+        looks();
+        let _side = checker();
+        model.load($order) as _
+    }};
+    (store $it:ident $value:ident $order:ident) => {{
+        let model = $it.0.get(None);
+        let _side = checker();
+        wrote();
+        model.store($value as _, $order);
+    }};
+    (modify $it:ident $value:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
+        let model = $it.0.get(None);
+        let _side = checker();
+        wrote();
+        model.$method($operand as _, $order) as _
+    }};
+    (exchange $it:ident compare_and_swap $values:tt $success:ident $failure:ident) => {
+        modelled! { exchange $it compare_exchange $values $success $failure }
+    };
+    (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
+        let model = $it.0.get(None);
+        looks();
+        let _side = checker();
+        let result = model.$method($current as _, $new as _, $success, $failure);
+        if result.is_ok() {
+            wrote();
+        }
+        result.map(|value| value as _).map_err(|value| value as _)
+    }};
+    (with_mut $it:ident $f:ident) => {
+        $f($it.get_mut())
+    };
+    (update $it:ident $f:ident $set:ident $fetch:ident) => {
+        joint_check::__facade::update!($it, $f, $set, $fetch)
+    };
 }
 
 /// The atomic, for an exclusive access. It has no state but its name in the model.
@@ -179,48 +135,16 @@ fn exclusive<T>(atomic: &T) -> ManuallyDrop<T> {
     ManuallyDrop::new(unsafe { ptr::read(atomic) })
 }
 
-macro_rules! integers {
-    ($($name:ident $value:ty),+) => {$(
-        atomic! {
-            $name [] $value, checked::$name, $value:
-            fetch_add fetch_sub fetch_and fetch_nand fetch_or fetch_xor fetch_max fetch_min
-        }
-
-        impl Default for $name {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(0)
-            }
-        }
-    )+};
-}
-
-integers! {
+atomics! { modelled [const] }
+atomics! {
+    modelled [const]:
     AtomicI8 i8, AtomicI16 i16, AtomicI32 i32, AtomicI64 i64, AtomicIsize isize,
     AtomicU8 u8, AtomicU16 u16, AtomicU32 u32, AtomicU64 u64, AtomicUsize usize
-}
-atomic! {
-    AtomicBool [] bool, checked::AtomicBool, bool: fetch_and fetch_nand fetch_or fetch_xor
-}
-atomic! { AtomicPtr [T] *mut T, checked::AtomicPtr<()>, *mut (): }
-
-impl Default for AtomicBool {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(false)
-    }
 }
 
 impl AtomicBool {
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         self.fetch_xor(true, order)
-    }
-}
-
-impl<T> Default for AtomicPtr<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(ptr::null_mut())
     }
 }
