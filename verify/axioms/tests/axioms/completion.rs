@@ -3,8 +3,8 @@
 
 use axioms::{
     Machine, Model,
-    Ordering::{self, AcqRel, Relaxed, SeqCst},
-    completion::{Broken, COMPLETER, Cell, EMPTY, Protocol, Verdict, WAITER, broken_on, judge},
+    Ordering::AcqRel,
+    completion::{Broken, Cell, Protocol, Verdict, broken_on, judge},
     explore, text,
 };
 
@@ -40,75 +40,6 @@ fn each_half_is_needed_for_its_edge_and_nothing_else_is() {
         .flat_map(verdicts)
     {
         assert_eq!(broken(&verdict), expected(verdict.cell), "{}", verdict.cell);
-    }
-}
-
-#[test]
-fn a_witness_reads_what_is_not_written_yet() {
-    for verdict in verdicts(Model::Rc11) {
-        for finding in &verdict.findings {
-            let witness = verdict.witness(finding);
-            assert!(witness.races().contains(&finding.race), "{}", verdict.cell);
-            let reader = match finding.broken {
-                Broken::Result => WAITER,
-                Broken::Waker => COMPLETER,
-            };
-            let (_, read) = verdict.protocol.registers[reader];
-            assert_eq!(witness.value(read), Some(EMPTY), "{}", verdict.cell);
-            assert!(
-                !witness.is_interleaving(),
-                "{}: no turns explain this",
-                verdict.cell
-            );
-        }
-    }
-}
-
-/// The halves that a finding names are those to add: with them the finding is gone, and with fewer
-/// it is not.
-#[test]
-fn the_missing_halves_are_those_that_mend_the_cell() {
-    for verdict in verdicts(Model::Rc11) {
-        for finding in &verdict.findings {
-            let missing = finding.missing;
-            let mended = |release: bool, acquire: bool| {
-                let Cell { completer, waiter } = verdict.cell;
-                let (release, acquire) = (with(release, true, false), with(acquire, false, true));
-                let cell = match finding.broken {
-                    Broken::Result => Cell {
-                        completer: release(completer),
-                        waiter: acquire(waiter),
-                    },
-                    Broken::Waker => Cell {
-                        completer: acquire(completer),
-                        waiter: release(waiter),
-                    },
-                };
-                !broken(&judge(cell, Model::Rc11)).contains(&finding.broken)
-            };
-            let (release, acquire) = (missing.lacks_release, missing.lacks_acquire);
-            assert!(release || acquire, "{}", verdict.cell);
-            assert!(mended(release, acquire), "{}", verdict.cell);
-            assert!(!(release && mended(false, acquire)), "{}", verdict.cell);
-            assert!(!(acquire && mended(release, false)), "{}", verdict.cell);
-        }
-    }
-}
-
-/// The ordering with the halves asked for added, if `wanted`.
-fn with(wanted: bool, release: bool, acquire: bool) -> impl Fn(Ordering) -> Ordering {
-    move |ordering| {
-        let halves = (
-            wanted && release || ordering.releases(),
-            wanted && acquire || ordering.acquires(),
-        );
-        match (ordering, halves) {
-            (SeqCst, _) => SeqCst,
-            (_, (true, true)) => AcqRel,
-            (_, (true, false)) => Ordering::Release,
-            (_, (false, true)) => Ordering::Acquire,
-            (_, (false, false)) => Relaxed,
-        }
     }
 }
 

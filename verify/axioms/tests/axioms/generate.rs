@@ -129,34 +129,6 @@ impl Recipe {
             threads: self.threads.iter().map(fenced).collect(),
         }
     }
-
-    /// The same with one ordering replaced by one that includes it, in all ways.
-    pub(crate) fn strengthened(&self) -> Vec<Self> {
-        let mut all = Vec::new();
-        for (number, thread) in self.threads.iter().enumerate() {
-            for (place, step) in thread.iter().enumerate() {
-                let stronger = Ordering::ALL.into_iter().filter(|&ordering| {
-                    ordering != step.ordering
-                        && includes(ordering, step.ordering)
-                        && step.can_be(ordering)
-                });
-                all.extend(stronger.map(|ordering| {
-                    let mut recipe = self.clone();
-                    recipe.threads[number][place].ordering = ordering;
-                    recipe
-                }));
-            }
-        }
-        all
-    }
-}
-
-/// Whether one ordering promises everything that the other does.
-fn includes(one: Ordering, other: Ordering) -> bool {
-    one == Ordering::SeqCst
-        || other != Ordering::SeqCst
-            && (one.acquires() || !other.acquires())
-            && (one.releases() || !other.releases())
 }
 
 /// Random programs: always the same ones for the same number of them.

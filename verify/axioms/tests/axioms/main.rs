@@ -4,7 +4,6 @@
 mod completion;
 mod export;
 mod generate;
-mod invalidate;
 mod language;
 mod laws;
 mod litmus;

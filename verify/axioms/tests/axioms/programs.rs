@@ -18,29 +18,6 @@ fn more_events_than_a_row_of_bits_holds_are_refused() {
     ));
 }
 
-#[test]
-fn a_thread_that_does_nothing_has_one_execution() {
-    let all = executions("atomic x = 7 thread { }");
-    assert_eq!(all.len(), 1);
-    assert_eq!(all[0].events()[0].written, Some(7));
-    assert!(all[0].is_interleaving() && all[0].timeline().is_empty());
-}
-
-#[test]
-fn both_branches_run_where_the_register_says_so() {
-    let all = executions(
-        "atomic x, y
-        thread { x.store(1, Relaxed) }
-        thread {
-            seen = x.load(Relaxed)
-            if seen == 1 { then = y.load(Relaxed) } else { otherwise = y.load(Relaxed) }
-        }",
-    );
-    let mut ends: Vec<_> = all.iter().map(|end| end.registers()[1].clone()).collect();
-    ends.sort();
-    assert_eq!(ends, [[Some(0), None, Some(0)], [Some(1), Some(0), None]]);
-}
-
 /// What a compare-exchange writes, and with which ordering it reads, depends on what it finds.
 #[test]
 fn a_compare_exchange_is_an_exchange_or_a_load() {
