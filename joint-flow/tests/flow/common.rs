@@ -13,7 +13,7 @@ use crate::prelude::*;
 
 pub(crate) use self::base::{
     Unwound, Wakes, counting, in_process, on_drop, panic_text, panicking, poll_with, program,
-    wait_until, waker_that,
+    waker_that,
 };
 
 /// Runs a program under a hundred seeds and all faults.

@@ -3,7 +3,7 @@
 
 use joint_flow::spawn;
 
-use crate::{common::wait_until, prelude::*};
+use crate::prelude::*;
 
 type Actor = Pin<Box<dyn Future<Output = u32> + Send>>;
 
@@ -131,59 +131,4 @@ fn an_actor_uses_the_budget_of_its_caller() {
         assert_eq!(task.await.unwrap(), 1_000);
     };
     block_on(one_worker().spawn(program));
-}
-
-/// On stacks of 2 MiB, in a process of its own, because an overflow ends it.
-#[cfg(not(miri))]
-#[test]
-fn a_recursion_of_actors_of_any_depth_fits_on_a_workers_stack() {
-    const DEPTH: usize = 30_000;
-
-    #[derive(Clone, Default)]
-    struct Counts {
-        begun: Arc<AtomicUsize>,
-        ended: Arc<AtomicUsize>,
-        dropped: Arc<AtomicUsize>,
-    }
-
-    /// Starts an actor that starts the next one, and awaits it. The last one waits for ever if
-    /// `is_stuck`.
-    fn start(left: usize, is_stuck: bool, counts: Counts) -> Task<()> {
-        spawn(async move {
-            let _held = counted(&counts.dropped);
-            counts.begun.fetch_add(1, Relaxed);
-            match left {
-                1 if is_stuck => pending().await,
-                1 => {}
-                _ => start(left - 1, is_stuck, counts.clone()).await.unwrap(),
-            }
-            counts.ended.fetch_add(1, Relaxed);
-        })
-    }
-
-    in_process(
-        |_| {},
-        || {
-            let executor = one_worker();
-            for is_stuck in [false, true] {
-                let counts = Counts::default();
-                let inside = counts.clone();
-                block_on(executor.spawn(async move {
-                    let task = start(DEPTH, is_stuck, inside.clone());
-                    match is_stuck {
-                        false => task.await.unwrap(),
-                        true => {
-                            while inside.begun.load(Relaxed) < DEPTH {
-                                joint_executor::yield_now().await;
-                            }
-                            drop(task);
-                        }
-                    }
-                }));
-                let ended = if is_stuck { 0 } else { DEPTH };
-                assert_eq!(counts.ended.load(Relaxed), ended);
-                wait_until(|| counts.dropped.load(Relaxed) == DEPTH);
-            }
-        },
-    );
 }
