@@ -1,16 +1,6 @@
-//! Graves of forks: numbers of threads, threads that wait, flat scopes, and locks.
+//! Graves of forks: numbers of threads, threads that wait, and flat scopes.
 
-use std::{
-    sync::{
-        Mutex,
-        atomic::{
-            AtomicBool, AtomicUsize,
-            Ordering::{Acquire, Relaxed, Release},
-        },
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::time::Instant;
 
 use joint_benches::{options::Options, work::microsecond};
 
@@ -122,65 +112,5 @@ impl OfForks for FlatScope {
         [flat, start.elapsed()]
             .map(|time| nanoseconds(time) / Self::tasks() as f64)
             .into()
-    }
-}
-
-/// A thread that waits for a fork runs another fork meanwhile. If the thread holds a lock, and the
-/// other fork takes the same lock, the thread waits for itself (rayon #592).
-///
-/// One of three threads forks under a lock. The second thread takes that fork, which waits until a
-/// fork of the third thread has begun. Only the first thread is left to run the latter, which does
-/// not take the lock here, but counts whether its own thread holds it.
-#[derive(Clone, Copy)]
-pub(crate) struct LockOverJoin;
-
-impl LockOverJoin {
-    pub(crate) const THREADS: usize = 3;
-    /// Ends the run if the first thread runs nothing meanwhile.
-    const PATIENCE: Duration = Duration::from_millis(5);
-
-    fn wait_for(flag: &AtomicBool) {
-        let start = Instant::now();
-        while !flag.load(Acquire) && start.elapsed() < Self::PATIENCE {
-            thread::yield_now();
-        }
-    }
-}
-
-impl OfForks for LockOverJoin {
-    fn about(self) -> About {
-        About::times(
-            "a lock is held across a fork (rayon #592)",
-            &["forks that would wait for their own thread"],
-            "run",
-            1,
-        )
-        .counted_in("forks")
-    }
-
-    fn run<S: Splits>(self, threads: &'static S) -> Vec<f64> {
-        let (part, other) = (AtomicBool::new(false), AtomicBool::new(false));
-        let (owner, stuck) = (Mutex::new(None), AtomicUsize::new(0));
-        let this = || Some(thread::current().id());
-        let under_lock = || {
-            *owner.lock().expect("no panics") = this();
-            let waits = || {
-                part.store(true, Release);
-                Self::wait_for(&other);
-            };
-            threads.join(|| Self::wait_for(&part), waits);
-            *owner.lock().expect("no panics") = None;
-        };
-        let elsewhere = || {
-            Self::wait_for(&part);
-            let takes_lock = || {
-                let is_own = *owner.lock().expect("no panics") == this();
-                stuck.fetch_add(usize::from(is_own), Relaxed);
-                other.store(true, Release);
-            };
-            threads.join(|| Self::wait_for(&other), takes_lock);
-        };
-        threads.join(under_lock, elsewhere);
-        vec![stuck.into_inner() as f64]
     }
 }

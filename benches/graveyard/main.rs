@@ -22,7 +22,7 @@ mod tasks;
 use contention::Contended;
 use contestants::Contestants;
 use drivers::{Computing, LongPoll};
-use forks::{FlatScope, Halves, LockOverJoin, Waiting};
+use forks::{FlatScope, Halves, Waiting};
 use grave::Grave;
 use joint_benches::{allocator::Allocator, options::Options, report::Report};
 use tasks::{LifoSlot, PingPong, Shares, Spawners, Trickle, WakeAll, WakeAllInside};
@@ -101,8 +101,6 @@ fn main() {
     if !worker_counts(processors).contains(&MANY) {
         rows.push(Contestants::start(MANY, processors).tasks(Shares));
     }
-    let three = Contestants::start(LockOverJoin::THREADS, processors);
-    rows.push(three.forks(LockOverJoin));
     rows.retain(|row| row.is_wanted(&options));
     let budget = Duration::from_secs(if options.is_quick { 60 } else { 300 });
     let each = budget / rows.len().max(1) as u32;
