@@ -1,7 +1,12 @@
 //! Rows of descriptors: connections that echo, and a byte that travels back and forth.
 
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
+#[cfg(unix)]
+use super::cost::Cost;
 use joint_benches::{
     driven::{Driven, Reads, Writes},
     echo::{converse, repeat},
@@ -10,6 +15,7 @@ use joint_benches::{
 };
 
 pub(crate) const CONNECTIONS: usize = 100;
+const PROXIED: usize = 8;
 
 /// The number of messages through a connection or a pipe; fewer if each row runs once.
 pub(crate) fn messages() -> usize {
@@ -30,9 +36,30 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
             echo::<R, 4_096>,
         ),
         row("TCP echo, one connection", 1, echo_one::<R>),
+        Row::new("TCP proxy, 8 x 8 MB there and back", PROXIED, proxy::<R>),
+        #[cfg(unix)]
+        row(
+            "the processor time of the echo, 100 x 1,000 messages of 64 bytes",
+            CONNECTIONS,
+            |runtime| processor_time(|| echo::<R, 64>(runtime)),
+        ),
+        #[cfg(unix)]
+        Row::new("the processor time of the proxy", PROXIED, |runtime| {
+            processor_time(|| proxy::<R>(runtime))
+        }),
         #[cfg(unix)]
         row("ping-pong through two pipes", 1, ping_pong::<R>),
     ]
+}
+
+/// The processor time of the whole program during a run.
+#[cfg(unix)]
+fn processor_time(run: impl FnOnce() -> Duration) -> Duration {
+    let now = || Cost::now().expect("the system says it");
+    let before = now();
+    run();
+    let [nanoseconds, ..] = now().since(&before);
+    Duration::from_nanos(nanoseconds as u64)
 }
 
 fn echo<R: Driven, const SIZE: usize>(runtime: &'static R) -> Duration {
@@ -71,6 +98,65 @@ fn talk<R: Driven, const SIZE: usize>(runtime: &'static R, connections: usize) -
             R::join(server).await;
         }
         taken
+    })
+}
+
+/// Passes on what one connection sends, and its end.
+async fn pass<R: Driven>(from: &mut R::Stream, to: &mut R::Stream) -> io::Result<()> {
+    let mut room = vec![0; 16 << 10];
+    loop {
+        match from.read(&mut room).await? {
+            0 => return R::end(to).await,
+            count => to.write_all(&room[..count]).await?,
+        }
+    }
+}
+
+/// Sends this, and its end. Returns the answer.
+async fn exchange<R: Driven>(stream: &mut R::Stream, bytes: &[u8]) -> io::Result<Vec<u8>> {
+    stream.write_all(bytes).await?;
+    R::end(stream).await?;
+    let mut answer = Vec::new();
+    R::rest(stream, &mut answer).await?;
+    Ok(answer)
+}
+
+/// Each client sends its bytes through a proxy, to a server that returns all of them after their
+/// end.
+fn proxy<R: Driven>(runtime: &'static R) -> Duration {
+    let size = Options::read().of(8 << 20, 1 << 10);
+    runtime.run(async move {
+        let (mut listener, address) = R::listen().await.expect("a port");
+        let (mut behind, address_behind) = R::listen().await.expect("a port");
+        let start = Instant::now();
+        let mut clients = Vec::new();
+        for _ in 0..PROXIED {
+            let client = async move {
+                let mut stream = R::connect(address).await?;
+                exchange::<R>(&mut stream, &vec![7; size]).await
+            };
+            clients.push(runtime.spawn(client));
+            let mut here = R::accept(&mut listener).await.expect("a connection");
+            let mut there = R::connect(address_behind).await.expect("a connection");
+            let mut server = R::accept(&mut behind).await.expect("a connection");
+            runtime.spawn_detached(async move {
+                let mut bytes = Vec::new();
+                let read = R::rest(&mut server, &mut bytes).await;
+                read.expect("the proxy is there");
+                server.write_all(&bytes).await.expect("the proxy is there");
+            });
+            runtime.spawn_detached(async move {
+                let passed = pass::<R>(&mut here, &mut there).await;
+                passed.expect("both are there");
+                let passed = pass::<R>(&mut there, &mut here).await;
+                passed.expect("both are there");
+            });
+        }
+        for client in clients {
+            let answer = R::join(client).await.expect("the proxy is there");
+            assert_eq!(answer.len(), size);
+        }
+        start.elapsed()
     })
 }
 

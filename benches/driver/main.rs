@@ -8,6 +8,9 @@
 use std::time::Duration;
 
 mod busy;
+#[cfg(unix)]
+#[path = "../graveyard/cost.rs"]
+mod cost;
 mod descriptors;
 mod million;
 mod timers;

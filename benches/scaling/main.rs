@@ -13,6 +13,9 @@
 
 use std::time::Duration;
 
+#[cfg(unix)]
+#[path = "../graveyard/cost.rs"]
+mod cost;
 #[path = "../driver/descriptors.rs"]
 mod descriptors;
 #[path = "../executor/rows.rs"]

@@ -9,7 +9,8 @@
 //!
 //! `cargo xtask bench NAME` runs a bench, and so does `cargo bench -p joint-benches --bench NAME`,
 //! which leaves out the peers that need a newer compiler. With `-- FILTER` it runs only the rows
-//! whose titles contain it, and with `-- --test` each row once, with little work.
+//! whose titles contain it, and with `-- --test` each row once, with little work. With
+//! `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
 //!
 //! ```no_run
 //! use std::time::{Duration, Instant};

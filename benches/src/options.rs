@@ -12,7 +12,7 @@ pub struct Options {
 
 impl Options {
     /// Reads the command line of the program. Without `--bench`, which `cargo bench` adds, each row
-    /// runs once, as in a test.
+    /// runs once, as in a test. Unknown options are left to criterion.
     pub fn read() -> Self {
         let words: Vec<_> = std::env::args().skip(1).collect();
         let has = |option| words.iter().any(|word| word == option);
@@ -41,5 +41,11 @@ impl Options {
     /// other tools can observe it.
     pub fn has_contestant(name: &str) -> bool {
         std::env::var_os("JOINT_BENCH_ONLY").is_none_or(|only| only == name)
+    }
+
+    /// Returns whether criterion runs after the tables, as `JOINT_CRITERION=1` requests. It takes
+    /// longer than they do.
+    pub fn wants_criterion(&self) -> bool {
+        self.once || std::env::var_os("JOINT_CRITERION").is_some()
     }
 }

@@ -6,6 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use criterion::{Criterion, Throughput};
+
 use super::{
     options::Options,
     processors::Processors,
@@ -288,6 +290,23 @@ impl Table {
         };
         (self.rounds).take(options, self.budget, self.contestants.len(), run)
     }
+
+    /// Runs the same rows under criterion, each contestant alone, for figures with a history.
+    pub fn criterion(&self, criterion: &mut Criterion) {
+        for (row, &(title, operations)) in self.rows.iter().enumerate() {
+            let mut group = criterion.benchmark_group(format!("{}: {title}", self.title));
+            group.throughput(Throughput::Elements(operations));
+            for contestant in &self.contestants {
+                let Some(run) = &contestant.runs[row] else {
+                    continue;
+                };
+                group.bench_function(&contestant.name, |b| {
+                    b.iter_custom(|times| (0..times).map(|_| run()).sum());
+                });
+            }
+            group.finish();
+        }
+    }
 }
 
 /// Waits until the workers of the last contestant, which search for a while, have gone to sleep.
@@ -307,7 +326,7 @@ pub fn median(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The body of a bench: reads the command line, measures and prints the tables, and then calls
-/// `more`.
+/// `more`. Criterion runs last, if it is requested.
 pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut Report)) {
     let options = Options::read();
     let mut report = Report::start(bench, &options);
@@ -316,4 +335,14 @@ pub fn main(bench: &'static str, tables: &[Table], more: impl Fn(&Options, &mut 
     }
     more(&options, &mut report);
     report.end();
+    if options.wants_criterion() {
+        let mut criterion = Criterion::default()
+            .warm_up_time(Duration::from_millis(300))
+            .measurement_time(Duration::from_secs(1))
+            .configure_from_args();
+        for table in tables {
+            table.criterion(&mut criterion);
+        }
+        criterion.final_summary();
+    }
 }

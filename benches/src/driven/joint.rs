@@ -1,6 +1,10 @@
 //! joint's executor, with its driver.
 
-use std::{io, net::SocketAddr, time::Duration};
+use std::{
+    io,
+    net::{Shutdown, SocketAddr},
+    time::Duration,
+};
 
 #[cfg(unix)]
 use joint_executor::io::{PipeReader, PipeWriter, pipe};
@@ -11,5 +15,9 @@ use joint_executor::{
 
 use super::{Driven, Io};
 use crate::pools::joint::Joint;
+
+async fn end(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown(Shutdown::Write)
+}
 
 driven!(Joint, PipeReader, PipeWriter);

@@ -1,7 +1,7 @@
 //! [`Driven`]: what a row needs from a runtime that also waits for times and descriptors.
 
 /// Implements [`Driven`] with a module's `time`, `TcpListener`, `TcpStream` and `UdpSocket`, which
-/// joint and tokio have alike, and with its [`Io`] and `pipe`.
+/// joint and tokio have alike, and with its [`Io`], `end` and `pipe`.
 macro_rules! driven {
     ($runtime:ty, $reader:ty, $writer:ty) => {
         impl Driven for $runtime {
@@ -41,6 +41,14 @@ macro_rules! driven {
                 let stream = TcpStream::connect(address).await?;
                 stream.set_nodelay(true)?;
                 Ok(Io(stream))
+            }
+
+            async fn rest(stream: &mut Self::Stream, bytes: &mut Vec<u8>) -> io::Result<usize> {
+                stream.0.read_to_end(bytes).await
+            }
+
+            async fn end(stream: &mut Self::Stream) -> io::Result<()> {
+                end(&mut stream.0).await
             }
 
             async fn datagrams() -> io::Result<(UdpSocket, SocketAddr)> {
@@ -106,6 +114,15 @@ pub trait Driven: Runtime {
 
     /// Connects to a listener. The connection sends small messages at once.
     fn connect(address: SocketAddr) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+
+    /// Appends what a connection sends until its end.
+    fn rest(
+        stream: &mut Self::Stream,
+        bytes: &mut Vec<u8>,
+    ) -> impl Future<Output = io::Result<usize>> + Send;
+
+    /// Ends the writing direction of a connection.
+    fn end(stream: &mut Self::Stream) -> impl Future<Output = io::Result<()>> + Send;
 
     /// Binds a UDP socket to a port of the loopback that the system chooses.
     fn datagrams() -> impl Future<Output = io::Result<(Self::Datagrams, SocketAddr)>> + Send;

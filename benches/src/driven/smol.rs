@@ -6,7 +6,7 @@
 
 use std::{
     io,
-    net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket},
+    net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream, UdpSocket},
     sync::mpsc,
     thread,
     time::Duration,
@@ -14,7 +14,7 @@ use std::{
 
 use async_executor::{Executor, StaticExecutor, Task};
 use async_io::{Async, Timer};
-use futures_lite::future::or;
+use futures_lite::{AsyncReadExt, future::or};
 use joint::oneshot::{self, Receiver};
 
 use super::{Driven, Io};
@@ -107,6 +107,14 @@ impl Driven for Smol {
         let stream = Async::<TcpStream>::connect(address).await?;
         stream.get_ref().set_nodelay(true)?;
         Ok(Io(stream))
+    }
+
+    async fn rest(stream: &mut Self::Stream, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        stream.0.read_to_end(bytes).await
+    }
+
+    async fn end(stream: &mut Self::Stream) -> io::Result<()> {
+        stream.0.get_ref().shutdown(Shutdown::Write)
     }
 
     async fn datagrams() -> io::Result<(Self::Datagrams, SocketAddr)> {

@@ -27,6 +27,10 @@ impl<T: AsyncWrite + Send + Unpin> Writes for Io<T> {
     }
 }
 
+async fn end(stream: &mut TcpStream) -> io::Result<()> {
+    stream.shutdown().await
+}
+
 #[cfg(unix)]
 fn pipe() -> io::Result<(Receiver, Sender)> {
     let (writer, reader) = tokio::net::unix::pipe::pipe()?;
