@@ -17,7 +17,6 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures_lite::AsyncWriteExt;
 use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response,
