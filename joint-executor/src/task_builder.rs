@@ -4,7 +4,8 @@ use alloc::{borrow::Cow, sync::Arc};
 use core::{future::Future, panic::Location, ptr};
 
 use super::{
-    Executor, entered, hosted, local,
+    Executor, entered, hosted,
+    local::{self, Begin},
     registry::Lane,
     span::traced,
     worker::{
@@ -302,13 +303,6 @@ struct Target<'a> {
     executor: *const Executor,
 }
 
-/// Where a new task is polled for the first time.
-#[derive(Clone, Copy)]
-enum Begin {
-    Queued,
-    Now,
-}
-
 impl Target<'_> {
     #[inline]
     fn spawn(&self, begin: Begin, runnable: Runnable, lane: Lane) {
@@ -403,12 +397,24 @@ pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: 'static> + 'static,
 {
-    let spawned = Location::caller();
+    spawn_local_by(Location::caller(), future, Begin::Queued)
+}
+
+#[inline]
+#[track_caller]
+fn spawn_local_by<F>(
+    spawned: &'static Location<'static>,
+    future: F,
+    begin: Begin,
+) -> JoinHandle<F::Output>
+where
+    F: Future<Output: 'static> + 'static,
+{
     let spawned_there = local::with_current(|home| match home {
-        Some(home) => Ok(home.spawn(spawned, future)),
+        Some(home) => Ok(home.spawn(spawned, future, begin)),
         None => Err(future),
     });
-    spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local(future))
+    spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local_by(spawned, future, begin))
 }
 
 /// Starts a task that need not be `Send`, where [`spawn_local`] does, and polls it for the first
@@ -433,12 +439,7 @@ pub fn spawn_local_now<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future<Output: 'static> + 'static,
 {
-    let spawned = Location::caller();
-    let spawned_there = local::with_current(|home| match home {
-        Some(home) => Ok(home.spawn_now(spawned, future)),
-        None => Err(future),
-    });
-    spawned_there.unwrap_or_else(|future| TaskBuilder::new().spawn_local_now(future))
+    spawn_local_by(Location::caller(), future, Begin::Now)
 }
 
 /// Returns the index of the worker that this thread is, in its executor. Returns `None` on other

@@ -12,7 +12,7 @@ mod run;
 mod state;
 
 use self::run::Run;
-pub(super) use self::state::with_current;
+pub(super) use self::state::{Begin, with_current};
 use joint::task::JoinHandle;
 
 /// Runs tasks on the thread that created it. Their futures and outputs need not be `Send`.
@@ -128,7 +128,7 @@ impl LocalExecutor {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.state.spawn(Location::caller(), future)
+        (self.state).spawn(Location::caller(), future, Begin::Queued)
     }
 
     /// Starts a task, and polls it for the first time before this returns, as
@@ -151,7 +151,7 @@ impl LocalExecutor {
         F: Future + 'static,
         F::Output: 'static,
     {
-        self.state.spawn_now(Location::caller(), future)
+        (self.state).spawn(Location::caller(), future, Begin::Now)
     }
 
     /// Starts a task that nobody waits for. Its output is dropped where it ends, on this thread.

@@ -84,6 +84,15 @@ impl Queue {
     }
 }
 
+/// Where a new task is polled for the first time.
+#[derive(Clone, Copy)]
+pub(crate) enum Begin {
+    /// Where a queue brings it.
+    Queued,
+    /// On its spawner's stack.
+    Now,
+}
+
 /// Calls `f` with the local executor that this thread is running.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(Option<&LocalState>) -> R) -> R {
@@ -229,36 +238,12 @@ impl LocalState {
         self.alive.get() == 0
     }
 
+    #[inline]
     pub(crate) fn spawn<F>(
         &self,
         spawned: &'static Location<'static>,
         future: F,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + 'static,
-        F::Output: 'static,
-    {
-        self.spawn_by(spawned, future, Self::launch)
-    }
-
-    pub(crate) fn spawn_now<F>(
-        &self,
-        spawned: &'static Location<'static>,
-        future: F,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + 'static,
-        F::Output: 'static,
-    {
-        self.spawn_by(spawned, future, Self::start)
-    }
-
-    #[inline]
-    fn spawn_by<F>(
-        &self,
-        spawned: &'static Location<'static>,
-        future: F,
-        begin: impl FnOnce(&Self, Runnable),
+        begin: Begin,
     ) -> JoinHandle<F::Output>
     where
         F: Future + 'static,
@@ -270,7 +255,10 @@ impl LocalState {
         // handle that is not sent. Everything else may be sent and shared, and may live without
         // limit.
         let (runnable, handle) = unsafe { builder(spawned).spawn_unchecked(|_| future, Scheduler) };
-        begin(self, runnable);
+        match begin {
+            Begin::Queued => self.launch(runnable),
+            Begin::Now => self.start(runnable),
+        }
         handle.without_metadata()
     }
 
@@ -279,7 +267,7 @@ impl LocalState {
         spawned: &'static Location<'static>,
         future: F,
     ) {
-        // SAFETY: as for `spawn_by`, and there is no handle.
+        // SAFETY: as for `spawn`, and there is no handle.
         self.launch(unsafe { builder(spawned).spawn_detached_unchecked(|_| future, Scheduler) });
     }
 
