@@ -268,25 +268,6 @@ mod tests {
     }
 
     #[test]
-    fn of_stolen_tasks_that_were_spawned_the_oldest_is_taken_first() {
-        let [deques, thief] = two();
-        assert!((0..4).all(|task| deques.push_spawned(Arc::new(task), 4).is_ok()));
-        let first = thief.steal_and_pop(&deques.stealer(), 256);
-        assert_eq!(first, Some((Arc::new(0), 2)));
-    }
-
-    #[test]
-    fn no_more_than_asked_for_are_taken_and_of_high_priority_first() {
-        for (most, expected) in [(1, &[0][..]), (2, &[0, 4]), (4, &[0, 4, 1, 5])] {
-            let [deques, thief] = two();
-            assert!((0..16).all(|task| push(&deques, task).is_none()));
-            assert_eq!(thief.steal_from(&deques.stealer(), most), expected.len());
-            let tasks = iter::from_fn(|| pop(&thief)).map(|task| *task);
-            assert!(tasks.eq(expected.iter().copied()));
-        }
-    }
-
-    #[test]
     fn a_full_queue_returns_the_task() {
         let deques = Deques::new(Fences::among(2));
         let task = |task: usize| Arc::new(task);

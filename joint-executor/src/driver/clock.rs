@@ -34,16 +34,3 @@ pub(crate) fn after(now: u64, duration: Duration) -> u64 {
     let nanos = u64::try_from(duration.as_nanos()).unwrap_or(NEVER);
     now.saturating_add(nanos)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_deadline_beyond_the_clocks_range_is_never() {
-        let hour = Duration::from_secs(3600);
-        assert_eq!(after(7, Duration::from_nanos(8)), 15);
-        assert_eq!(after(NEVER - 1, hour), NEVER);
-        assert_eq!(after(0, Duration::MAX), NEVER);
-    }
-}

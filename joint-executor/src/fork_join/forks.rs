@@ -191,7 +191,7 @@ fn panicked<T>(payload: Box<dyn Any + Send>, left_of_b: T) -> ! {
 #[cfg(test)]
 mod tests {
     use alloc::string::String;
-    use core::{cell::Cell, sync::atomic::Ordering::Relaxed};
+    use core::sync::atomic::Ordering::Relaxed;
 
     use super::{Fences, Forks, KEPT_OPEN, MANY, Wait};
 
@@ -205,23 +205,6 @@ mod tests {
         // SAFETY: only the owner calls this, because `a` is never taken.
         let (a, b) = unsafe { forks.join(|| {}, Wait::block, a, || String::from(word)) };
         a + &b
-    }
-
-    #[test]
-    fn the_first_of_nested_jobs_is_offered() {
-        let (forks, offered) = (Forks::new(8, Fences::among(2)), Cell::new(0));
-        let join = |a: &dyn Fn()| {
-            let offer = || offered.set(offered.get() + 1);
-            // SAFETY: only the owner calls this.
-            unsafe { forks.join(offer, Wait::block, a, || {}) };
-        };
-        for round in 1..3 {
-            join(&|| {
-                assert_eq!(offered.get(), round);
-                join(&|| join(&|| {}));
-            });
-            assert_eq!(offered.get(), round);
-        }
     }
 
     #[test]

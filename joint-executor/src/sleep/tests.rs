@@ -3,15 +3,14 @@
 
 use alloc::{sync::Arc, task::Wake, vec::Vec};
 use core::{
-    cell::Cell,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::Waker,
     time::Duration,
 };
 
 use super::{
-    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, Parked, Parking, SEARCHING,
-    SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
+    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, SEARCHING, SLEEPING, SLEEPS,
+    SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::fences::Fences;
 
@@ -56,13 +55,6 @@ fn rest_of(sleep: &Sleep) -> Vec<usize> {
     workers
         .filter(|&one| sleep.word(one) > CLAIMED_IN_DRIVER)
         .collect()
-}
-
-fn on_thread(park: &mut dyn FnMut(Option<Duration>) -> bool) -> Parking<'_> {
-    Parking {
-        in_driver: false,
-        park,
-    }
 }
 
 fn counts(sleep: &Sleep) -> u64 {
@@ -195,14 +187,6 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
     }
 }
 
-#[test]
-fn a_push_passes_over_workers_that_others_have_claimed() {
-    let sleep = world([1, 0, 0, 2]);
-    sleep.words[1].store(CLAIMED, Relaxed);
-    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
-    assert_eq!(sleep.word(0), CLAIMED);
-}
-
 /// Counts how often it is woken, and how many of its wakers there are.
 #[derive(Default)]
 struct Owner(AtomicUsize);
@@ -248,24 +232,6 @@ fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
     assert!(!sleep.is_anybody_idle());
 }
 
-/// Its owner may never come, so it does not stand for a lookout, and all others come first.
-#[test]
-fn a_worker_that_is_away_is_woken_last_and_does_not_keep_others_from_being_woken() {
-    let sleep = Sleep::new(4, Fences::among(2), || {});
-    sleep.search();
-    let away = || Waker::noop().clone();
-    assert!(sleep.go_away(3, away(), || false, || false).is_ok());
-    park(&sleep, 1, SLEEPS);
-    assert_eq!(ones(sleep.notify(Need::Lookout)), 1);
-    assert_eq!(rest_of(&sleep), [3]);
-    let _woken = sleep.end_park(1, SLEEPING, WAKING);
-    let _nobody = sleep.found(Need::Lookout, || false);
-    assert!(matches!(sleep.notify(Need::Lookout), Woke::Away(_)));
-    park(&sleep, 1, WATCHES_IN_DRIVER);
-    // That one has not come yet.
-    assert_eq!(ones(sleep.notify(Need::Hands)), 1);
-}
-
 #[test]
 fn the_keeper_alone_is_woken_for_the_driver() {
     let sleep = world([1, 0, 1, 1]);
@@ -303,66 +269,6 @@ fn a_worker_that_has_risen_before_it_is_counted_as_waking_is_not_idle() {
     let sleep = world([1, 0, 0, 0]);
     sleep.counts.fetch_sub(WAKING, Relaxed);
     assert!(!sleep.is_anybody_idle());
-}
-
-/// Returns how often `f` looks for work.
-fn looks_of(has_work: bool, f: impl FnOnce(&dyn Fn() -> bool)) -> usize {
-    let looks = Cell::new(0);
-    f(&|| {
-        looks.set(looks.get() + 1);
-        has_work
-    });
-    looks.get()
-}
-
-#[test]
-fn the_last_finder_looks_again_if_a_worker_sleeps_or_if_hands_are_needed_and_one_watches() {
-    for (world, expected) in [
-        ([1, 1, 0, 0], [0, 0]),
-        ([1, 2, 0, 1], [0, 0]),
-        ([1, 2, 1, 0], [0, 0]),
-        ([1, 1, 1, 0], [0, 1]),
-        ([1, 1, 1, 1], [0, 1]),
-        ([0, 1, 0, 1], [1, 1]),
-        ([1, 1, 0, 1], [1, 1]),
-        ([2, 1, 0, 1], [1, 1]),
-    ] {
-        for (need, expected) in NEEDS.into_iter().zip(expected) {
-            for has_work in [false, true] {
-                let sleep = self::world(world);
-                let looks = looks_of(has_work, |look| _ = sleep.found(need, look));
-                assert_eq!(looks, expected, "{world:?}, {need:?}");
-                let is_woken = rest_of(&sleep).len() < world[2] + world[3];
-                assert_eq!(is_woken, has_work && looks > 0, "{world:?}, {need:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn the_last_lookout_to_sleep_looks_again() {
-    for (world, expected) in [
-        ([0, 1, 0, 0], 1),
-        ([0, 1, 0, 1], 1),
-        ([1, 1, 0, 0], 1),
-        ([2, 1, 0, 1], 1),
-        ([1, 2, 0, 0], 0),
-        ([0, 2, 0, 0], 0),
-        ([1, 1, 1, 0], 0),
-    ] {
-        for has_work in [false, true] {
-            let sleep = self::world(world);
-            let worker = world[2] + world[3];
-            let mut slept = Parked::NotAtAll;
-            let looks = looks_of(has_work, |look| {
-                slept = sleep.park(worker, None, || false, look, on_thread(&mut |_| true));
-            });
-            assert_eq!(looks, expected, "{world:?}");
-            let stays_awake = has_work && looks > 0;
-            assert_eq!(slept == Parked::NotAtAll, stays_awake, "{world:?}");
-            assert!(!rest_of(&sleep).contains(&worker));
-        }
-    }
 }
 
 #[test]

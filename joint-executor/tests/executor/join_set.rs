@@ -179,34 +179,6 @@ fn join_all_panics_for_a_task_that_was_cancelled() {
     block_on(JoinSet::from_iter([handle]).join_all());
 }
 
-/// Also those that are cancelled by the end of the executor.
-#[test]
-fn abort_all_then_join_gives_a_result_for_each() {
-    for is_aborted in [true, false] {
-        let executor = executor(2);
-        let mut set = JoinSet::new();
-        set.spawn_on(&executor, async { 1 });
-        assert_eq!(next(&mut set), 1);
-        let (runnable, handle) = ready(2);
-        set.insert(handle);
-        for _ in 0..SOME {
-            set.spawn_on(&executor, pending());
-        }
-        runnable.run();
-        match is_aborted {
-            true => set.abort_all(),
-            false => drop(executor),
-        }
-        assert_eq!(set.len(), SOME + 1);
-        assert_eq!(next(&mut set), 2);
-        for _ in 0..SOME {
-            let result = block_on(set.join_next()).unwrap();
-            assert!(result.unwrap_err().is_cancelled(), "aborted: {is_aborted}");
-        }
-        assert!(block_on(set.join_next()).is_none());
-    }
-}
-
 /// A task that waits, and whose future is dropped on the spot when it is cancelled.
 fn waiting(i: usize, log: &Arc<Mutex<Vec<usize>>>) -> JoinHandle<()> {
     let log = log.clone();

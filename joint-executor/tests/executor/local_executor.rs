@@ -91,14 +91,6 @@ fn a_task_without_a_handle_ends_here() {
 }
 
 #[test]
-fn spawn_local_outside_of_a_local_executor_panics_with_advice() {
-    let text = panic_text(|| drop(spawn_local(async {})));
-    assert!(text.contains("use `LocalExecutor::spawn`"), "{text}");
-    LocalExecutor::new().block_on(async {});
-    panic_text(|| drop(spawn_local(async {})));
-}
-
-#[test]
 fn tick_by_tick() {
     let executor = LocalExecutor::new();
     assert!(!executor.try_tick());

@@ -148,25 +148,6 @@ fn the_buffer_for_what_a_keeper_finds_is_used_again() {
     assert!(attendant.take_ready(None).capacity() >= 8);
 }
 
-/// The timer would be late while the worker is in a long poll.
-#[test]
-fn the_last_to_search_wakes_another_if_it_leaves_the_driver() {
-    let [worker, _other] = two_workers();
-    let wakes_another = || {
-        let mut is_woken = false;
-        while_another_sleeps(&worker, || {
-            worker.search_and_stop();
-            is_woken = matches!(worker.shared().sleep.wake_worker(1), Woke::Nobody);
-        });
-        is_woken
-    };
-    assert!(!wakes_another(), "the driver was never used");
-    use_driver(&worker);
-    assert!(wakes_another());
-    worker.shared().driver.set_kept(true);
-    assert!(!wakes_another());
-}
-
 /// A waker that is due at the driver.
 #[derive(Clone, Copy, Debug)]
 enum Due {
@@ -245,36 +226,6 @@ fn a_worker_that_runs_its_only_woken_task_next_wakes_no_other() {
     assert_eq!(wakes_for(&[Task], is_blocked), 1);
 }
 
-#[test]
-fn while_a_stranger_is_woken_another_worker_finds_the_others() {
-    let [worker, other] = two_workers();
-    let (sent, wakes) = (worker.shared().clone(), Arc::new(Wakes::default()));
-    let (sender, woke_second) = mpsc::channel();
-    // The first one waits for the second, which another worker wakes.
-    let first = inline(move || {
-        assert!(sent.has_work(), "a search or a last look finds it");
-        let second = sent.driver.next_due().expect("it was left there");
-        sender.send(sent.driver.has_due()).expect("the test waits");
-        second.wake();
-    });
-    // The clock begins at 0, with its first use in the process.
-    while clock::now() < 8 {
-        spin_loop();
-    }
-    let others = [(); 3].map(|()| Waker::from(wakes.clone()));
-    for (waker, deadline) in [first].into_iter().chain(others).zip(0..) {
-        let timers = worker.shared().driver.timers(0);
-        assert!(timers.insert(deadline, waker).is_ok());
-    }
-    use_driver(&worker);
-    worker.as_current(|| worker.attend(After::Queue));
-    assert_eq!(woke_second.try_recv(), Ok(true));
-    assert_eq!(wakes.0.load(Relaxed), 3);
-    // The worker itself has woken those that were left.
-    assert!(!worker.shared().has_work());
-    drop(other);
-}
-
 /// The worker that has left it there may be blocked in a stranger that waits for it.
 #[test]
 fn any_worker_wakes_a_stranger_that_another_has_left() {
@@ -299,15 +250,6 @@ fn any_worker_wakes_a_stranger_that_another_has_left() {
 fn a_worker_that_leaves_the_driver_wakes_another_for_one_task() {
     let attend = |worker: &Worker| {
         worker.shared().driver.set_kept(false);
-        worker.attend(After::Queue);
-    };
-    assert_eq!(wakes_for(&[Due::Task], attend), 1);
-}
-
-#[test]
-fn a_woken_task_behind_others_wakes_another_worker() {
-    let attend = |worker: &Worker| {
-        worker.queues.push_beyond(task());
         worker.attend(After::Queue);
     };
     assert_eq!(wakes_for(&[Due::Task], attend), 1);

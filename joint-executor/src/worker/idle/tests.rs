@@ -116,16 +116,6 @@ fn a_worker_that_often_looked_in_vain_parks_in_spite_of_tasks() {
     assert_eq!(worker.counters().parks.get(), 1);
 }
 
-/// Otherwise the worker would park in spite of its own task.
-#[test]
-fn a_look_that_finds_nothing_queued_ends_a_row_of_vain_ones() {
-    let [worker, _other] = two_workers();
-    worker.shared().inject(task(), Lane::Pinned(0));
-    worker.idle.vain.set(LOOKS);
-    worker.park_once(false, &mut { SOON });
-    assert_eq!(worker.counters().parks.get(), 0);
-}
-
 /// A timer is due, which the worker learns of only in the driver.
 #[cfg(feature = "io")]
 #[test]

@@ -125,27 +125,6 @@ fn a_waker_may_spawn_on_the_same_executor() {
 }
 
 #[test]
-fn a_dropped_worker_ends_its_executor_and_cancels_every_task() {
-    let (executor, mut workers) = hosted(2);
-    let other = workers.pop().unwrap();
-    let mut worker = workers.pop().unwrap().bind();
-    let (_sender, receiver) = oneshot::channel::<()>();
-    let waiting = executor.spawn(async { _ = receiver.await });
-    let pinned = [0, 1].map(|worker| executor.spawn_on(worker, pending::<()>()));
-    exhaust(&mut worker);
-    let queued = executor.spawn(async {});
-    let thread = thread::spawn(|| other.run());
-    drop(worker);
-    thread.join().unwrap();
-    let cancelled = pinned.into_iter().chain([waiting]);
-    cancelled.for_each(assert_cancelled);
-    // The other worker may have run it.
-    let _ended = block_on(queued.result());
-    assert_eq!(executor.metrics().live(), 0);
-    assert_cancelled(executor.spawn(async {}));
-}
-
-#[test]
 fn the_drop_does_not_wait_and_the_next_step_ends() {
     let stopped = Arc::new(AtomicUsize::new(0));
     let on_stop = stopped.clone();

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixDatagram;
 
 use futures_lite::AsyncRead;
 
-use crate::io::support::{on_workers, poll_once, streams};
+use crate::io::support::{poll_once, streams};
 use crate::prelude::*;
 
 const WAITERS: u8 = 100;
@@ -12,53 +12,6 @@ const WAITERS: u8 = 100;
 fn datagrams() -> (AsyncFd<UnixDatagram>, AsyncFd<UnixDatagram>) {
     let (one, other) = UnixDatagram::pair().unwrap();
     (AsyncFd::new(one).unwrap(), AsyncFd::new(other).unwrap())
-}
-
-async fn receive(socket: &AsyncFd<UnixDatagram>) -> u8 {
-    let mut buffer = [0; 8];
-    let received = socket.read_with(|socket| socket.recv(&mut buffer)).await;
-    assert_eq!(received.unwrap(), 1);
-    buffer[0]
-}
-
-#[test]
-fn many_readers_and_writers_of_one_descriptor_are_all_served() {
-    async fn send(socket: Arc<AsyncFd<UnixDatagram>>, n: u8) {
-        let sent = socket.write_with(|socket| socket.send(&[n])).await;
-        assert_eq!(sent.unwrap(), 1);
-    }
-    on_workers(|| async {
-        for many_read in [true, false] {
-            let (one, other) = datagrams();
-            let (one, other) = (Arc::new(one), Arc::new(other));
-            let mut received = Vec::new();
-            if many_read {
-                let readers = [(); WAITERS as usize].map(|()| {
-                    let other = other.clone();
-                    spawn(async move { receive(&other).await })
-                });
-                for n in 0..WAITERS {
-                    send(one.clone(), n).await;
-                }
-                for reader in readers {
-                    received.push(reader.await);
-                }
-            } else {
-                let writers: Vec<_> = (0..WAITERS).map(|n| spawn(send(one.clone(), n))).collect();
-                for _ in 0..WAITERS {
-                    received.push(receive(&other).await);
-                }
-                for writer in writers {
-                    writer.await;
-                }
-            }
-            received.sort_unstable();
-            assert!(
-                received.into_iter().eq(0..WAITERS),
-                "many read: {many_read}"
-            );
-        }
-    });
 }
 
 #[test]

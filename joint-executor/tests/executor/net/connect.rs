@@ -80,21 +80,6 @@ fn one_for_which_there_is_no_room_waits() {
     });
 }
 
-#[test]
-fn an_accept_that_is_dropped_takes_nothing() {
-    everywhere(async || {
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let client = {
-            let mut accept = pin!(listener.accept());
-            waits(&mut accept).await;
-            TcpStream::connect(listener.local_addr()?).await?
-        };
-        let (server, _) = listener.accept().await?;
-        assert_eq!(server.peer_addr()?, client.local_addr()?);
-        Ok(())
-    });
-}
-
 #[cfg(feature = "futures-core")]
 #[test]
 fn a_listener_is_a_stream_of_connections() {

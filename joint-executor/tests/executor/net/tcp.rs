@@ -1,11 +1,9 @@
 //! Bytes over TCP connections, and how these end.
 
-use std::io::{IoSlice, IoSliceMut};
-
-use futures_lite::{AsyncReadExt, AsyncWriteExt};
+use futures_lite::AsyncWriteExt;
 use joint_executor::io::{TcpListener, TcpStream, UdpSocket};
 
-use super::support::{connected, end_while_waiting, everywhere, read_all, waits, write_and_close};
+use super::support::{connected, end_while_waiting, everywhere, read_all, write_and_close};
 use crate::prelude::*;
 
 #[test]
@@ -28,45 +26,6 @@ fn a_closed_side_still_reads() {
         assert_eq!(read_all(&client).await?, b"halfhalf");
         client.close().await?;
         server.await
-    });
-}
-
-#[test]
-fn peeked_bytes_stay_in_the_socket() {
-    everywhere(async || {
-        let (mut one, other) = connected().await?;
-        let mut buffer = [0; 8];
-        {
-            let mut peek = pin!(one.peek(&mut buffer));
-            waits(&mut peek).await;
-            other.write_all(b"look").await?;
-            assert_eq!(peek.await?, 4);
-        }
-        assert_eq!(one.peek(&mut buffer[..2]).await?, 2);
-        drop(other);
-        assert_eq!(read_all(&mut one).await?, b"look");
-        assert_eq!(one.peek(&mut buffer).await?, 0);
-        Ok(())
-    });
-}
-
-#[test]
-fn several_buffers_are_written_and_read_in_order() {
-    everywhere(async || {
-        let (mut one, mut other) = connected().await?;
-        let slices = [IoSlice::new(b"ab"), IoSlice::new(b"cde")];
-        assert_eq!(one.write_vectored(&slices).await?, 5);
-        let (mut first, mut second) = ([0; 3], [0; 8]);
-        let mut buffers = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
-        assert_eq!(other.read_vectored(&mut buffers).await?, 5);
-        assert_eq!((&first, &second[..2]), (b"abc", &b"de"[..]));
-
-        let mut buffers = [IoSliceMut::new(&mut first), IoSliceMut::new(&mut second)];
-        let mut read = pin!(other.read_vectored(&mut buffers));
-        waits(&mut read).await;
-        drop(one);
-        assert_eq!(read.await?, 0);
-        Ok(())
     });
 }
 

@@ -12,6 +12,6 @@ mod hooks;
 mod hosted;
 #[cfg(target_os = "linux")]
 mod real_time;
-mod scope;
+pub(crate) mod scope;
 mod slot;
 mod support;

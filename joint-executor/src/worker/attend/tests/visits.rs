@@ -2,10 +2,7 @@
 
 use crate::{
     driver::clock,
-    worker::{
-        attend::{SOON, is_visited_beside},
-        harness::*,
-    },
+    worker::{attend::SOON, harness::*},
 };
 
 #[test]
@@ -40,20 +37,4 @@ fn a_keeper_that_leaves_is_expected_again_if_it_was_before() {
     rise();
     assert!(until.get() >= now + SOON);
     assert!(worker.attendant.last_visit.get() >= now);
-}
-
-#[test]
-fn only_the_visits_of_others_count_and_for_how_long_one_may_say() {
-    let [worker, other] = two_workers();
-    let is_visited =
-        |ago| is_visited_beside(worker.shared(), worker.index(), Duration::from_nanos(ago));
-    assert!(!is_visited(u64::MAX));
-    worker.counters().visits_until.set(clock::NEVER);
-    assert!(!is_visited(u64::MAX), "its own");
-    let now = clock::now() + 1;
-    other.counters().visits_until.set(now);
-    while clock::now() <= now {}
-    assert!(!is_visited(0) && is_visited(u64::MAX));
-    other.counters().visits_until.set(clock::NEVER);
-    assert!(is_visited(0));
 }
