@@ -242,38 +242,3 @@ fn workers_sleep_until_a_descriptor_is_ready() {
         assert_rest(0);
     });
 }
-
-/// One watches, so that nothing is stuck behind a long poll.
-#[test]
-fn one_idle_worker_watches_a_busy_one_while_the_others_sleep() {
-    const WORKERS: usize = 8;
-
-    let executor = Executor::builder().workers(WORKERS).build().unwrap();
-    let _busy = executor.spawn_on(0, async {
-        loop {
-            spawn(async {}).await;
-        }
-    });
-    // Each has had something to do, and looks out after it.
-    for worker in 1..WORKERS {
-        block_on(executor.spawn_on(worker, async {}));
-    }
-    let parks = || {
-        let workers = executor.metrics().workers;
-        workers
-            .iter()
-            .map(|worker| worker.parks)
-            .collect::<Vec<_>>()
-    };
-    // The system may keep the busy worker from its processor, and then the watcher sleeps. The
-    // next watcher may be another worker.
-    let seen = (0..1_000).any(|_| {
-        let before = parks();
-        while parks().iter().sum::<u64>() < before.iter().sum::<u64>() + 5 * LOOKS {
-            thread::yield_now();
-        }
-        let looks = parks().into_iter().zip(before);
-        looks.filter(|(after, before)| before != after).count() == 1
-    });
-    assert!(seen, "more than one worker looks: {:?}", parks());
-}

@@ -283,6 +283,20 @@ mod tests {
         assert_eq!(deques.push_spawned(task(256), 256), Ok(()));
     }
 
+    #[test]
+    fn tasks_that_are_left_are_dropped_with_the_queues() {
+        let task = Arc::new(0);
+        let deques = Deques::new(Fences::among(2));
+        let stealer = deques.stealer();
+        assert_eq!(deques.push_spawned(task.clone(), 1), Ok(()));
+        assert_eq!(deques.push_woken(task.clone(), 1), Ok(()));
+        deques.push_high(task.clone());
+        drop(deques);
+        assert_eq!((stealer.len(), Arc::strong_count(&task)), (3, 4));
+        drop(stealer);
+        assert_eq!(Arc::strong_count(&task), 1);
+    }
+
     /// A stack can only be as large as its index can tell, and steals only what it has room for.
     #[test]
     fn a_stack_takes_as_many_as_its_index_allows() {

@@ -436,6 +436,10 @@ fn a_task_names_the_oneshot_that_it_waits_for_until_it_goes_on() {
     let task = executor.spawn(async move {
         receiver.await.unwrap();
         to_nobody.closed().await;
+        // One that is polled, and given up.
+        let (_open, mut given_up) = oneshot::channel::<()>();
+        assert!(poll_once(&mut given_up).await.is_none());
+        drop(given_up);
         pending::<()>().await;
     });
     let waits_at = |poll: u64| {

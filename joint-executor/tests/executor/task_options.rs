@@ -152,59 +152,6 @@ fn high_tasks_run_before_normal_ones() {
     }
 }
 
-/// A future that says on which workers it was polled, and waits for many wake-ups.
-fn polled_on(
-    wakers: &Arc<Mutex<Option<Waker>>>,
-    times: usize,
-) -> impl Future<Output = Vec<usize>> + Send + 'static {
-    let wakers = wakers.clone();
-    let mut workers = Vec::new();
-    poll_fn(move |cx| {
-        workers.push(current_worker().unwrap());
-        if workers.len() == times {
-            return Poll::Ready(std::mem::take(&mut workers));
-        }
-        *wakers.lock().unwrap() = Some(cx.waker().clone());
-        Poll::Pending
-    })
-}
-
-fn wake_until_ended<T>(handle: &JoinHandle<T>, wakers: &Mutex<Option<Waker>>) {
-    while !handle.is_finished() {
-        let waker = wakers.lock().unwrap().take();
-        match waker {
-            Some(waker) => waker.wake(),
-            None => thread::yield_now(),
-        }
-    }
-}
-
-#[test]
-fn a_pinned_task_stays_wherever_it_is_woken_from() {
-    let executor = Arc::new(executor(3));
-    let other = self::executor(1);
-    for worker in 0..3 {
-        for from in 0..3 {
-            let wakers = Arc::default();
-            let handle = Arc::new(executor.spawn_on(worker, polled_on(&wakers, 100)));
-            let wake = {
-                let (handle, wakers) = (handle.clone(), wakers.clone());
-                move || {
-                    wake_until_ended(&handle, &wakers);
-                    drop(handle);
-                }
-            };
-            match from {
-                0 => wake(),
-                1 => block_on(executor.spawn_on((worker + 1) % 3, async move { wake() })),
-                _ => block_on(other.spawn(async move { wake() })),
-            }
-            let handle = Arc::into_inner(handle).unwrap();
-            assert_eq!(block_on(handle), [worker; 100]);
-        }
-    }
-}
-
 /// Local tasks that wait for ever, on some worker: their handles and their wakers.
 fn local_tasks(
     executor: &Executor,

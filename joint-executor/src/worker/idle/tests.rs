@@ -282,3 +282,24 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
     assert!(runs && worker.queues.has_own());
     assert_eq!(unparked.try_iter().count(), 1, "as often as the other hook");
 }
+
+/// It runs the task next, so no other worker need be woken for it.
+#[test]
+fn a_keeper_that_wakes_one_task_wakes_no_other_worker() {
+    let [worker, _other] = two_workers();
+    let (_handle, waker) = waiting(&worker, Lane::Normal);
+    let shared = worker.shared();
+    assert!(shared.driver.timers(0).insert(0, waker).is_ok());
+    shared.driver.hurry(0, &shared.sleep, || {});
+    // Another worker watches.
+    shared.sleep.search();
+    let park = || {
+        worker.as_current(|| {
+            let runs = worker.park(true, |_, parking| _ = (parking.park)(None));
+            assert!(runs && worker.queues.has_own());
+        });
+    };
+    let wakes = wakes_of(&worker, park);
+    worker.running().discard_queued();
+    assert_eq!(wakes, 0);
+}
