@@ -32,7 +32,6 @@ mod prelude;
 mod process;
 mod run;
 mod scope;
-mod shares;
 mod shutdown;
 mod signal;
 mod spawn_blocking;
