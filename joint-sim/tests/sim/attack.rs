@@ -28,9 +28,10 @@ fn panics_of_destructors_stay_in_their_place() {
     let ended = run(Panics::Detached, async {
         let kept = spawn(panics_at_its_end());
         sleep(SECOND).await;
-        kept
+        [kept]
     });
-    assert!(block_on(ended.unwrap().result()).is_err());
+    let [kept] = ended.unwrap();
+    assert!(block_on(kept.result()).is_err());
     let ended = run(Panics::Unseen, async {
         spawn_detached(panics_at_its_end());
         sleep(SECOND).await;

@@ -102,6 +102,22 @@ fn park_forever() {
 }
 
 #[test]
+fn a_poll_that_blocks_after_it_has_run_others() {
+    is_stuck(&["a poll of task 1 \"outer\""], || {
+        let _ = hasty(1).run(async {
+            let outer = TaskBuilder::new().name("outer").spawn(async {
+                block_on(async {
+                    spawn(async {}).await;
+                    yield_now().await;
+                });
+                park_forever();
+            });
+            outer.await;
+        });
+    });
+}
+
+#[test]
 fn a_destructor_that_blocks_at_the_end() {
     is_stuck(&["a destructor at the end of the run blocked"], || {
         let _ = hasty(1).run(async {

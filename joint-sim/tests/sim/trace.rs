@@ -313,17 +313,19 @@ fn a_report_names_the_hosts_of_tasks() {
         let host = sim::Host::new("store");
         host.run(|| async {
             named("flush", pending::<()>()).detach();
-            let reads = spawn_blocking(|| block_on(pending::<()>()));
-            reads.await;
+            let reads = || {
+                block_on(sleep(SECOND));
+                block_on(pending::<()>());
+            };
+            spawn_blocking(reads).await;
         });
         pending::<()>().await;
     });
     let failure = failure.unwrap_err();
     says(&failure, "task 1 \"store\" of host `store`, spawned at ");
-    says(
-        &failure,
-        " of host `store`, spawned at joint-sim/tests/sim/trace.rs:",
-    );
+    let place = " of host `store`, spawned at joint-sim/tests/sim/trace.rs:";
+    says(&failure, place);
+    says(&failure, ", waits since 1s");
 }
 
 #[test]

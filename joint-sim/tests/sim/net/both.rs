@@ -1,5 +1,5 @@
-//! One program of datagrams on real sockets and on simulated ones, with the same result. `dialogues`
-//! does that with streams.
+//! One program of datagrams on real sockets and on simulated ones, with the same result.
+//! `dialogues` does that with streams.
 
 use std::fmt::Debug;
 

@@ -201,12 +201,13 @@ fn a_report_shows_what_has_led_to_the_failure() {
         "woken by the network",
     ];
     let clock = ["fault: the wall clock of `", " ms from the true time"];
-    let services: [(fn(Version) -> Service, &[&str]); 3] = [
-        (crashes::acknowledged_before_sync, &acknowledged),
-        (messages::order_across_reconnect, &order),
-        (clocks::holders_clock, &clock),
+    let services = [
+        crashes::acknowledged_before_sync as fn(Version) -> Service,
+        messages::order_across_reconnect,
+        clocks::holders_clock,
     ];
-    for (service, tells) in services {
+    let told: [&[&str]; 3] = [&acknowledged, &order, &clock];
+    for (service, tells) in services.into_iter().zip(told) {
         let check = Check::new().canary(0).shrink_runs(300).seeds(10_000);
         let found = crate::found(&check, || service(Version::Planted));
         for part in tells {
