@@ -1,5 +1,5 @@
-//! The history of the clients' operations and their results, with a check that one register explains
-//! them.
+//! The history of the clients' operations and their results, with a check that one register
+//! explains them.
 //!
 //! A history is linearizable if each operation can be given a moment between its call and its
 //! return at which it happened all at once. (Maurice Herlihy and Jeannette Wing, 1990. The search

@@ -14,10 +14,11 @@
 //! writes to its disk.
 //!
 //! The program is the same everywhere. `real` runs it on the system's sockets, with replicas that
-//! are stopped and started again. `simulated` runs it in a simulation, with a host for each replica
-//! and client. Hosts crash, and replicas start again with what is on their disks. Links are cut and
-//! clogged, timers are late, and operations are cancelled. Both check that the history of the
-//! operations is linearizable. The simulation makes a run that fails as small as it can.
+//! are stopped and started again. `simulated` runs it as a service in a simulation, with a host for
+//! each replica and client. Replicas crash, and start again with what is on their disks. Links are
+//! cut, messages are lost, timers are late, and operations are cancelled. Both check that the
+//! history of the operations is linearizable. The simulation makes a run that fails as small as it
+//! can.
 //!
 //! | exit status | means |
 //! |---|---|
