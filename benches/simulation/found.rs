@@ -10,7 +10,7 @@ use joint_benches::{
 };
 use joint_sim::{Builder, Failure, Scheduler};
 
-use super::bugs::{Bug, Joint, Version, timed, timeless};
+use super::bugs::{Bug, Joint, Version, timeless};
 
 /// A program that takes more polls than this goes on forever, which none of the bugs does.
 pub(crate) const MOST_STEPS: usize = 10_000;
@@ -39,23 +39,19 @@ const fn checker(name: &'static str, needed: Needed) -> Checker {
     Checker { name, needed }
 }
 
-const OWN: [Checker; 3] = [
+const OWN: [Checker; 2] = [
     checker("joint random", |bug, version, start, limits| {
         by_seeds(bug, version, &Scheduler::Random, start, limits)
     }),
     checker("joint PCT 2", |bug, version, start, limits| {
         by_seeds(bug, version, &Scheduler::Pct { depth: 2 }, start, limits)
     }),
-    checker("joint PCT 3", |bug, version, start, limits| {
-        by_seeds(bug, version, &Scheduler::Pct { depth: 3 }, start, limits)
-    }),
 ];
 
 #[cfg(joint_peers)]
-const PEERS: [Checker; 3] = [
+const PEERS: [Checker; 2] = [
     checker("shuttle random", super::shuttle::random),
-    checker("shuttle PCT 2", super::shuttle::pct::<2>),
-    checker("shuttle PCT 3", super::shuttle::pct::<3>),
+    checker("shuttle PCT 2", super::shuttle::pct),
 ];
 #[cfg(not(joint_peers))]
 const PEERS: [Checker; 0] = [];
@@ -151,10 +147,8 @@ pub(crate) fn print(options: &Options, report: &mut Report) {
         },
     );
     let checkers = checkers();
-    let all = timeless::<Joint>().into_iter();
-    let all = all.chain(timed());
     let mut has_head = false;
-    for bug in all {
+    for bug in timeless::<Joint>() {
         let row = bug.name.replace('_', " ");
         if !options.wants(title, &row) {
             continue;

@@ -5,25 +5,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
-use joint_executor::spawn_local;
-
 use super::bugs::Runtime;
-
-/// joint's executor of one thread, without a simulation.
-pub(crate) struct Local;
-
-impl Runtime for Local {
-    fn spawn<F>(future: F) -> impl Future<Output = F::Output> + Send + Unpin
-    where
-        F: Future<Output: Send> + Send + 'static,
-    {
-        spawn_local(future)
-    }
-
-    fn yield_now() -> impl Future<Output = ()> + Send {
-        joint_executor::yield_now()
-    }
-}
 
 /// tokio's.
 pub(crate) struct Tokio;

@@ -71,12 +71,8 @@ pub(crate) fn random(bug: &Bug, version: Version, start: u64, limits: Limits) ->
     needed(bug, version, scheduler)
 }
 
-pub(crate) fn pct<const DEPTH: usize>(
-    bug: &Bug,
-    version: Version,
-    start: u64,
-    limits: Limits,
-) -> Option<u64> {
-    let scheduler = PctScheduler::new_from_seed(start, DEPTH, limits.runs as usize);
+/// Of depth 2.
+pub(crate) fn pct(bug: &Bug, version: Version, start: u64, limits: Limits) -> Option<u64> {
+    let scheduler = PctScheduler::new_from_seed(start, 2, limits.runs as usize);
     needed(bug, version, scheduler)
 }

@@ -7,12 +7,11 @@ use joint_benches::{
     report::Report,
     table::{Run, Table},
 };
-use joint_executor::LocalExecutor;
-use joint_sim::{Builder, Scheduler};
+use joint_sim::Builder;
 
 use super::{
     bugs::{Joint, Runtime},
-    runtimes::{Local, Tokio},
+    runtimes::Tokio,
 };
 
 fn timed(f: impl FnOnce()) -> Duration {
@@ -21,10 +20,9 @@ fn timed(f: impl FnOnce()) -> Duration {
     start.elapsed()
 }
 
-fn simulate(scheduler: &Scheduler, future: impl Future<Output = ()>) -> Duration {
-    let settings = Builder::new(1).scheduler(scheduler.clone());
+fn simulate(future: impl Future<Output = ()>) -> Duration {
     timed(|| {
-        settings.run(future).expect("no run fails");
+        Builder::new(1).run(future).expect("no run fails");
     })
 }
 
@@ -54,23 +52,11 @@ const TASKS: u64 = 100;
 pub(crate) fn switches(options: &Options) -> Table {
     let times = options.of(1_000, 10);
     let row = |run: Run| [("100 tasks yield 1,000 times", TASKS * times, run)];
-    let by = |scheduler: Scheduler| {
-        row(Box::new(move || {
-            simulate(&scheduler, yields::<Joint>(TASKS, times))
-        }))
-    };
-    let local = move || {
-        let executor = LocalExecutor::new();
-        timed(|| executor.block_on(yields::<Local>(TASKS, times)))
-    };
+    let joint = move || simulate(yields::<Joint>(TASKS, times));
+    let tokio = move || paused(yields::<Tokio>(TASKS, times));
     let table = Table::new("task switches, simulated", Duration::from_secs(2))
-        .with_runs("joint random", by(Scheduler::Random))
-        .with_runs("joint round robin", by(Scheduler::RoundRobin))
-        .with_runs("joint LocalExecutor", row(Box::new(local)))
-        .with_runs(
-            "tokio paused",
-            row(Box::new(move || paused(yields::<Tokio>(TASKS, times)))),
-        );
+        .with_runs("joint random", row(Box::new(joint)))
+        .with_runs("tokio paused", row(Box::new(tokio)));
     #[cfg(joint_peers)]
     let table = {
         use super::shuttle::{Shuttle, run};
@@ -137,7 +123,7 @@ pub(crate) fn print_day(options: &Options, report: &mut Report) {
     let row = |run: Run| [("1,000 tasks sleep", NANOS_IN_MILLI, run)];
     let simulated = move || {
         let tasks = sleepers::<Joint, _>(tasks, total, joint_executor::time::sleep);
-        simulate(&Scheduler::Random, tasks)
+        simulate(tasks)
     };
     let tokio = move || paused(sleepers::<Tokio, _>(tasks, total, tokio::time::sleep));
     let title = "a virtual day";
