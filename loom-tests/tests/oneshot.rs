@@ -104,7 +104,7 @@ fn race(act: Act, before: &'static [usize], beside: &'static [usize], then: Then
         let ready = beside
             .iter()
             .any(|&waker| is_ready(act, &mut rx, &wakes[waker]));
-        let is_registered = !ready && !(before.is_empty() && beside.is_empty());
+        let is_registered = !(ready || before.is_empty() && beside.is_empty());
         let (mut came_back, mut received) = (None, ready && act == Send);
         match then {
             Then::Receives if !ready => {
