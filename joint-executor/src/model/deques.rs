@@ -61,11 +61,6 @@ impl<T> Deques<T> {
     pub fn pop_high(&self) -> Option<T> {
         self.0.pop_high().map(|task| *task)
     }
-
-    pub fn steal_and_pop(&self, from: &Stealer<T>, most: usize) -> Option<T> {
-        let stolen = self.0.steal_and_pop(&from.0, most);
-        stolen.map(|(task, _)| *task)
-    }
 }
 
 impl<T> Stealer<T> {
