@@ -117,18 +117,6 @@ fn a_race_names_the_half_that_is_missing_behind_an_exchange() {
 }
 
 #[test]
-fn a_race_without_a_read_between_says_so() {
-    let text = text_of(|| {
-        let shared = message();
-        let theirs = shared.clone();
-        let other = thread::spawn(move || theirs.0.write(1));
-        _ = shared.0.read();
-        other.join().unwrap();
-    });
-    assert_says(&text, "No read leads from the first to the second:");
-}
-
-#[test]
 fn a_read_that_passes_over_a_write_says_so() {
     let text = text_of(|| {
         let words = StdArc::new([0; 2].map(AtomicUsize::new));
@@ -367,19 +355,6 @@ fn an_atomic_that_this_execution_has_not_made_is_refused() {
     });
     let text = text_of(move || _ = kept.get().expect("it was kept")[8].load(Relaxed));
     assert_says(&text, "that this execution has not made");
-}
-
-#[test]
-fn a_loop_on_a_flag_outside_the_model_is_a_failure() {
-    let (text, _) = fails(None, || {
-        let flag = StdArc::new(std::sync::atomic::AtomicBool::new(false));
-        let theirs = flag.clone();
-        thread::spawn(move || theirs.store(true, Plainly));
-        while !flag.load(Plainly) {
-            thread::yield_now();
-        }
-    });
-    assert_says(&text, "looks again and reads nothing");
 }
 
 #[test]

@@ -32,18 +32,6 @@ fn threads_with_a_handle_each_have_the_executions_of_those_that_borrow() {
 }
 
 #[test]
-fn each_thread_that_can_drop_a_value_does_so_once() {
-    let counted = count(|| {
-        let handles = [(); 3].map({
-            let first = Arc::new(());
-            move |()| first.clone()
-        });
-        _ = handles.map(|handle| thread::spawn(move || drop(handle)));
-    });
-    assert_eq!(counted.complete, 3);
-}
-
-#[test]
 fn a_look_at_a_count_orders_its_changes() {
     let found = ends(|| {
         let first = Arc::new(());

@@ -1,5 +1,5 @@
 //! The tests of the checker: each kind of model, what a failing one says, and the executions of
-//! `axioms` (`litmus`).
+//! `axioms` (`fuzz`).
 
 mod bounds;
 mod failures;
@@ -7,7 +7,6 @@ mod freely;
 mod fuzz;
 mod handles;
 mod loom_issues;
-mod loops;
 mod memory;
 mod primitives;
 mod surface;

@@ -43,19 +43,6 @@ fn a_condition_variable_wakes_the_waiter_that_a_flag_is_for() {
     assert_fails("deadlock", run(false));
 }
 
-/// A notification does not stay, so one that comes before the wait is lost.
-#[test]
-fn a_notification_before_the_wait_is_lost() {
-    assert_fails("deadlock", || {
-        let shared = (Mutex::new(()), Condvar::new());
-        let notifies = |shared: &(_, Condvar)| shared.1.notify_one();
-        beside(shared, notifies, |shared| {
-            let guard = shared.0.lock().unwrap();
-            drop(shared.1.wait(guard).unwrap());
-        });
-    });
-}
-
 #[test]
 fn one_notification_wakes_one_of_two_waiters_and_all_wakes_both() {
     let run = |all: bool| {

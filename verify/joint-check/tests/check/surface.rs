@@ -41,24 +41,6 @@ fn a_plain_load_races_with_a_write_and_with_nothing_else() {
 }
 
 #[test]
-fn an_owner_reads_plainly_what_others_only_load() {
-    count(|| {
-        beside(
-            AtomicUsize::new(0),
-            |it| it.load(Acquire),
-            |it| {
-                for n in 0..2 {
-                    // SAFETY: the model fails if it races.
-                    let before = unsafe { it.unsync_load() };
-                    assert_eq!(before, n);
-                    it.store(before + 1, Release);
-                }
-            },
-        );
-    });
-}
-
-#[test]
 fn orderings_that_an_operation_cannot_have_panic() {
     type Does = fn(&AtomicUsize, Ordering);
     let load: Does = |it, order| _ = it.load(order);

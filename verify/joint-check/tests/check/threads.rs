@@ -40,46 +40,6 @@ fn pointers_are_those_of_the_current_run() {
     assert_eq!(counted.complete, 4);
 }
 
-/// A third thread makes no other executions of what it has nothing to do with.
-#[test]
-fn a_thread_beside_multiplies_only_its_own_executions() {
-    let counted = count(|| {
-        let words: Arc<[AtomicUsize; 3]> = Arc::new([0; 3].map(AtomicUsize::new));
-        let write = |number: usize| {
-            let words = words.clone();
-            thread::spawn(move || {
-                for value in 1..20 {
-                    words[number].store(value, Relaxed);
-                }
-            })
-        };
-        let all = [0, 1, 2].map(write);
-        all.into_iter().for_each(|thread| thread.join().unwrap());
-    });
-    assert_eq!(counted.complete, 1);
-}
-
-/// A loop that gives up is not endless.
-#[test]
-fn a_loop_that_looks_a_few_times_goes_on_where_nothing_comes() {
-    let counted = count(|| {
-        let flag = AtomicBool::new(false);
-        for _ in 0..5 {
-            if flag.load(Relaxed) {
-                return;
-            }
-            hint::spin_loop();
-        }
-        flag.store(true, Relaxed);
-        let rounds = AtomicUsize::new(0);
-        while rounds.fetch_add(1, Relaxed) < 100 {
-            thread::yield_now();
-        }
-    });
-    assert_eq!(counted.complete, 1);
-    assert!(!counted.is_cut);
-}
-
 /// A loop that counts its rounds is endless as well, if it always reads the old value.
 #[test]
 fn a_loop_that_counts_its_rounds_waits_for_a_write() {
@@ -205,48 +165,15 @@ fn threads_that_several_threads_spawn_make_no_execution_twice() {
     assert_eq!(counted.complete, 8);
 }
 
-/// Programs made by chance, whose threads spawn others where they read one thing and not another.
+/// A thread that has left its loop has no more patience for others.
 #[test]
-fn conditional_spawns_repeat_no_execution() {
-    for seed in 0..200_u64 {
-        count(move || {
-            let words: Arc<[AtomicUsize; 2]> = Arc::new([0; 2].map(AtomicUsize::new));
-            let roots = [1, 2].map(|n| {
-                let words = words.clone();
-                thread::spawn(move || by_chance(&words, seed * 8 + n, 1))
-            });
-            roots.into_iter().for_each(|root| root.join().unwrap());
-        });
-    }
-}
-
-/// Does some accesses, and spawns a thread after one of them.
-fn by_chance(words: &Arc<[AtomicUsize; 2]>, seed: u64, depth: u32) {
-    let mut next = chance(seed);
-    let mut children = Vec::new();
-    for step in 0..2 {
-        let word = &words[next(2) as usize];
-        let read = match next(3) {
-            0 => word.load(Relaxed),
-            1 => word.fetch_add(1, Relaxed),
-            _ => {
-                word.store(seed as usize, Relaxed);
-                0
-            }
-        };
-        if depth > 0 && (step == 1 || read == 0 || next(2) == 0) && children.len() < 2 {
-            let words = words.clone();
-            let seed = seed * 2 + step + read as u64 % 2;
-            let child = move || {
-                let word = &words[(seed % 2) as usize];
-                if seed % 3 == 0 {
-                    word.load(Relaxed)
-                } else {
-                    word.swap(7, Relaxed)
-                }
-            };
-            children.push(thread::spawn(child));
+fn a_loop_without_a_hint_after_one_that_gave_up_is_named() {
+    assert_fails("should call `spin_loop`", || {
+        let flag = AtomicBool::new(false);
+        for _ in 0..3 {
+            assert!(!flag.load(Acquire));
+            hint::spin_loop();
         }
-    }
-    children.into_iter().for_each(|child| _ = child.join());
+        while !flag.load(Relaxed) {}
+    });
 }
