@@ -1,5 +1,5 @@
-//! loom's locks, each of which can be left out. The value is a cell of loom's, so that a lock that is
-//! deleted is a race.
+//! loom's locks, each of which can be left out. The value is a cell of loom's, so that a lock that
+//! is deleted is a race.
 
 use core::{
     fmt,

@@ -238,8 +238,8 @@ impl Run {
         })
     }
 
-    /// Whether what a thread frees may be freed now, although there are perhaps other accesses which
-    /// do not happen before that.
+    /// Whether what a thread frees may be freed now, although there are perhaps other accesses
+    /// which do not happen before that.
     fn is_in_time(
         &mut self,
         place: Id,

@@ -87,6 +87,11 @@ struct Owner {
     free: fn(*mut AtomicUsize),
 }
 
+// SAFETY: the word is an atomic, and the last owner frees it.
+unsafe impl Send for Owner {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Owner {}
+
 impl Owner {
     fn new(free: fn(*mut AtomicUsize)) -> Self {
         let word = Box::into_raw(Box::new(AtomicUsize::new(0)));
