@@ -98,14 +98,6 @@ impl Options {
         Ok(self.number("--workers", WORKERS)? as usize)
     }
 
-    /// Returns the text after the option.
-    ///
-    /// # Errors
-    /// If there is none.
-    pub(crate) fn text(&mut self) -> Result<String, lexopt::Error> {
-        self.parser.value()?.string()
-    }
-
     /// # Errors
     /// If there are words, all of which are too many.
     pub(crate) fn end(mut self) -> Result<(), lexopt::Error> {
