@@ -65,6 +65,7 @@ pub(crate) async fn read_all(mut from: impl AsyncRead + Unpin) -> io::Result<Vec
 }
 
 /// Whoever waits to read when the other end writes and goes gets the bytes, then the end.
+#[cfg(unix)]
 pub(crate) async fn data_then_end(
     mut reader: impl AsyncRead + Unpin,
     mut writer: impl AsyncWrite + Unpin,
