@@ -1,8 +1,5 @@
 //! Programs in a simulation: all that goes through an executor, with virtual time.
 
-use joint::oneshot;
-use joint_executor::current_worker;
-
 use crate::prelude::*;
 
 #[test]
@@ -42,57 +39,6 @@ fn round_robin_takes_turns() {
         .run(order());
     let expected: Vec<_> = (0..3).flat_map(|_| 0..10).collect();
     assert_eq!(outcome.unwrap().output, expected);
-}
-
-#[test]
-fn an_executor_that_the_program_builds_is_simulated() {
-    let counts = sim::run(2, async {
-        let executor = executor(3);
-        let tasks: Vec<_> = (0..9)
-            .map(|n| executor.spawn_on(n % 3, async move { current_worker() }))
-            .collect();
-        let mut workers = Vec::new();
-        for task in tasks {
-            workers.push(task.await.unwrap());
-        }
-        assert_eq!(workers, [0, 1, 2, 0, 1, 2, 0, 1, 2]);
-        let never = executor.spawn(pending::<()>());
-        yield_now().await;
-        let metrics = executor.metrics();
-        drop(executor);
-        assert!(never.result().await.unwrap_err().is_cancelled());
-        (metrics.spawned, metrics.finished)
-    });
-    assert_eq!(counts, (10, 9));
-}
-
-/// The world is never idle, so nothing is found by a look that waits for that.
-#[test]
-fn a_wake_up_by_another_executor_arrives_while_tasks_run() {
-    let settings = Builder::new(1).scheduler(Scheduler::RoundRobin);
-    let run = settings.max_steps(10_000).run(async {
-        let executor = executor(2);
-        let mut waits = Vec::new();
-        for worker in [None, Some(1)] {
-            let (sender, receiver) = oneshot::channel::<u32>();
-            let wait = async move { receiver.await.unwrap() };
-            let task = match worker {
-                None => executor.spawn(wait),
-                Some(worker) => executor.spawn_on(worker, wait),
-            };
-            waits.push((sender, task));
-        }
-        for _ in 0..100 {
-            yield_now().await;
-        }
-        for (sender, task) in waits {
-            sender.send(7).unwrap();
-            while !task.is_finished() {
-                yield_now().await;
-            }
-        }
-    });
-    run.unwrap();
 }
 
 #[test]
