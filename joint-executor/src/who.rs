@@ -355,7 +355,7 @@ mod tests {
     use joint::task;
 
     #[test]
-    fn a_task_that_has_woken_itself_runs_again_although_other_code_ran_in_between() {
+    fn a_task_that_woke_itself_runs_again_after_other_code() {
         let mut again = true;
         let inside = poll_fn(move |cx| {
             cx.waker().wake_by_ref();

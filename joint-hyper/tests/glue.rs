@@ -188,7 +188,7 @@ async fn all() {
 }
 
 #[test]
-fn bodies_of_all_lengths_arrive_wherever_the_connection_is_driven() {
+fn bodies_of_all_lengths_arrive_wherever_they_are_driven() {
     let executor = Executor::builder().workers(2).build().unwrap();
     block_on(executor.spawn(all()));
     executor.block_on(all());

@@ -66,7 +66,7 @@ mod tests {
 
     /// Shrinking and replays rely on this: the decisions are all that a scheduler does.
     #[test]
-    fn the_decisions_of_every_scheduler_make_the_same_run_without_it() {
+    fn the_decisions_of_each_scheduler_replay_without_it() {
         let pct = |depth| Scheduler::Pct { depth };
         for scheduler in [Scheduler::Random, Scheduler::RoundRobin, pct(1), pct(3)] {
             for seed in 0..40 {

@@ -67,7 +67,7 @@ fn one_thief(kind: Kind, before: usize, after: usize) {
 /// more slots. Either side begins, because the model remembers only the last access of each
 /// location.
 #[test]
-fn a_slot_is_used_again_once_its_task_has_been_read_and_else_there_are_more() {
+fn a_slot_is_used_again_only_once_its_task_has_been_read() {
     for thief_begins in [true, false] {
         model_bounded(3, move || {
             let (deques, drops) = (Deques::new(), Drops::default());

@@ -204,7 +204,7 @@ fn beside_a_stopped_waker(before: fn(&Driven), stops: fn(&World), needs: fn(&Wor
 }
 
 #[test]
-fn a_deadline_and_the_end_reach_a_keeper_that_a_stopped_thread_has_claimed() {
+fn a_deadline_and_the_end_reach_a_claimed_keeper() {
     type Needs = fn(&World, &Arc<Wakes>);
     let needs: [Needs; 2] = [
         |world, wakes| deadline(&world.driven, wakes),
@@ -222,7 +222,7 @@ fn a_deadline_and_the_end_reach_a_keeper_that_a_stopped_thread_has_claimed() {
 /// The reactor is made while a thread that has claimed the keeper is stopped. Another one that
 /// needs the keeper rings it. Preemption bound 1, besides the stop.
 #[test]
-fn a_keeper_that_a_stopped_thread_has_claimed_is_rung_while_the_reactor_is_made() {
+fn a_claimed_keeper_is_rung_while_the_reactor_is_made() {
     for needs in [World::close, World::inject, World::pin] {
         each_step(1, move |stopped| {
             let world = World::new(1);

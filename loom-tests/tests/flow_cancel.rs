@@ -271,7 +271,7 @@ fn the_last_handle_against_a_poll_after_one_that_has_unwound() {
 /// Cell: promise: the last future dropped cancels the producer. The cell of an actor is in the
 /// memory of its task, which another worker wakes up to run, or runs, while the handle is dropped.
 #[test]
-fn the_last_handle_of_an_actor_against_its_task_within_1_preemption() {
+fn an_actors_last_handle_against_its_task_within_1_preemption() {
     model_window(1, || {
         let executor = Executor::builder().workers(2).build().unwrap();
         let drops = Drops::default();

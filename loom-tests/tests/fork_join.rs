@@ -89,7 +89,7 @@ fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
 /// A join inside `a`: the thief can take the outer job on the strength of what it reads of the
 /// inner job's push or pop.
 #[test]
-fn the_oldest_job_is_stolen_intact_while_newer_ones_are_pushed_and_popped() {
+fn the_oldest_job_is_stolen_while_newer_ones_come_and_go() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
         let runs = Arc::new(Count::default());
@@ -208,7 +208,7 @@ fn stopped_thief(steps: &[&str]) {
 }
 
 #[test]
-fn nobody_waits_for_a_thief_that_has_stopped_before_it_has_a_job() {
+fn nobody_waits_for_a_thief_that_has_no_job_yet() {
     stopped_thief(&[
         "thief_head",
         "thief_tail",

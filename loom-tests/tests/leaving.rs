@@ -61,7 +61,7 @@ fn read(cell: &UnsafeCell<u32>) -> u32 {
 }
 
 #[test]
-fn each_worker_sees_the_others_polls_and_the_last_all_that_they_did() {
+fn each_worker_sees_the_others_polls_and_the_last_sees_all() {
     model_bounded(3, || {
         let world = World::new(WORKERS);
         world.gate.close();

@@ -178,7 +178,7 @@ impl Drop for AtHome {
 }
 
 #[test]
-fn the_end_waits_for_a_task_that_is_being_woken_and_drops_it_at_home() {
+fn the_end_waits_for_a_task_being_woken_and_drops_it_at_home() {
     model_bounded(3, || {
         let drops = Arc::new(AtomicUsize::new(0));
         let executor = LocalExecutor::new();

@@ -356,7 +356,7 @@ fn a_value_takes_one_exchange_and_waiting_for_it_one_more() {
 }
 
 #[test]
-fn close_makes_two_exchanges_and_none_after_the_sender_has_finished() {
+fn close_makes_two_exchanges_and_none_after_the_sender() {
     model(|| {
         let closed = || {
             let (tx, mut rx) = oneshot::channel();

@@ -108,7 +108,7 @@ fn a_walk_against_an_entry(has_chunk: bool) {
 }
 
 #[test]
-fn a_task_that_is_entered_during_a_walk_is_cancelled_by_the_walk_or_by_its_worker() {
+fn a_task_entered_during_a_walk_is_cancelled_all_the_same() {
     model(|| a_walk_against_an_entry(false));
     model(|| a_walk_against_an_entry(true));
 }

@@ -337,7 +337,7 @@ fn two_tasks_of_a_worker_reach_two_others() {
 /// A worker pushes two tasks. The first blocks the second worker, which may have been woken for it,
 /// and the owner of the third one is told of the other.
 #[test]
-fn the_second_of_two_tasks_of_a_worker_wakes_the_owner_of_one_that_is_away() {
+fn the_second_of_two_tasks_wakes_the_owner_that_is_away() {
     model_bounded(3, || {
         let world = World::new(3, 0);
         let wakes = Wakes::new();

@@ -217,7 +217,7 @@ fn a_stranger_at_the_end_of_a_task_waits_for_a_task() {
 
 /// The worker parked in the driver wakes up for the timers of the stranger and of the task.
 #[test]
-fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_as_well() {
+fn a_stranger_in_the_driver_waits_for_a_task_that_is_due_too() {
     stranger(|executor, stranger| {
         let own = stranger.clone();
         executor.spawn_detached(async move {
@@ -255,7 +255,7 @@ fn cancelled(executor: &Executor, stranger: &Arc<Stranger>) -> JoinHandle<()> {
 }
 
 #[test]
-fn a_strangers_drop_in_a_task_that_is_cancelled_from_outside_waits_for_a_task() {
+fn a_strangers_drop_in_a_cancelled_task_waits_for_another() {
     stranger(|executor, stranger| {
         let task = cancelled(executor, stranger);
         task.abort();

@@ -137,7 +137,7 @@ fn curl_gets_the_right_answers() {
 }
 
 #[test]
-fn an_answer_that_takes_too_long_is_503_and_the_connection_goes_on() {
+fn a_slow_answer_is_503_and_its_connection_goes_on() {
     if !there_is_curl() {
         return;
     }

@@ -326,7 +326,7 @@ mod tests {
     /// `docs/executor.md` counts them so, and a model (`lines`) relies on it.
     #[test]
     #[cfg(target_pointer_width = "64")]
-    fn the_tasks_of_normal_priority_are_on_one_cache_line_and_the_others_on_the_next() {
+    fn each_priority_class_has_a_cache_line_of_its_own() {
         use core::mem::{offset_of, size_of};
         type Queues = super::Rings<Arc<usize>>;
         let places = [

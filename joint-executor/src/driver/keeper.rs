@@ -340,7 +340,7 @@ mod tests {
 
     #[cfg(feature = "io")]
     #[test]
-    fn a_worker_that_does_not_wait_here_looks_at_the_earliest_deadline_and_soon_for_descriptors() {
+    fn a_visitor_looks_at_the_first_deadline_and_at_descriptors() {
         assert_eq!(<Driver>::new(1).next_unkept_look(), None, "not in use");
         let driver = driver();
         assert_eq!(driver.next_unkept_look(), None);
@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_that_closes_leaves_no_timer_and_no_stranger_that_was_due() {
+    fn a_closed_driver_leaves_no_timer_and_no_stranger_that_is_due() {
         let driver = driver();
         let waker = || Waker::noop().clone();
         driver.timers(0).insert(NEVER - 1, waker()).unwrap();

@@ -83,7 +83,7 @@ fn woken_by<R>(world: World, f: impl FnOnce(&Sleep) -> R) -> Vec<usize> {
 const NEEDS: [Need; 2] = [Need::Lookout, Need::Hands];
 
 #[test]
-fn a_push_that_needs_more_wakes_one_although_another_searches_or_was_woken() {
+fn a_push_that_needs_more_wakes_one_beside_a_searcher() {
     for (world, all) in [([1, 1, 1, 0], [0].as_slice()), ([0, 1, 1, 1], &[1, 0])] {
         let sleep = self::world(world);
         for &one in all {
@@ -107,7 +107,7 @@ const PUSHES: [(World, [Option<usize>; 2]); 8] = [
 ];
 
 #[test]
-fn a_push_wakes_another_worker_if_a_lookout_or_hands_are_lacking() {
+fn a_push_wakes_a_worker_if_a_lookout_or_hands_are_lacking() {
     for (world, expected) in PUSHES {
         for (need, expected) in NEEDS.into_iter().zip(expected) {
             let woke = expected.iter().count();
@@ -141,7 +141,7 @@ fn with_rings(workers: usize) -> (Sleep, impl Fn() -> usize) {
 }
 
 #[test]
-fn sleepers_are_woken_before_watchers_and_each_kinds_keeper_last() {
+fn sleepers_are_woken_before_watchers_and_keepers_last() {
     let (sleep, rings) = with_rings(5);
     for (worker, word) in [
         (0, WATCHES),
@@ -199,7 +199,7 @@ impl Wake for Owner {
 
 /// A worker that is away is woken by its waker, once, and is a searcher when it comes back.
 #[test]
-fn a_worker_that_is_away_is_woken_once_and_comes_back_as_a_searcher() {
+fn a_worker_that_is_away_is_woken_once_and_then_searches() {
     let owner = Arc::new(Owner::default());
     let away = || Waker::from(owner.clone());
     let sleep = Sleep::new(2, Fences::among(2), || {});
@@ -246,7 +246,7 @@ fn the_keeper_alone_is_woken_for_the_driver() {
 }
 
 #[test]
-fn the_counts_tell_whether_workers_are_quiet_or_idle_and_how_many_look_out() {
+fn the_counts_tell_who_is_quiet_and_idle_and_who_looks_out() {
     for (world, is_quiet, lookouts, is_anybody_idle) in [
         ([1, 0, 0, 0], false, 0, false),
         ([1, 1, 0, 0], false, 1, true),
@@ -265,7 +265,7 @@ fn the_counts_tell_whether_workers_are_quiet_or_idle_and_how_many_look_out() {
 }
 
 #[test]
-fn a_worker_that_has_risen_before_it_is_counted_as_waking_is_not_idle() {
+fn a_worker_that_rises_before_it_counts_as_waking_is_not_idle() {
     let sleep = world([1, 0, 0, 0]);
     sleep.counts.fetch_sub(WAKING, Relaxed);
     assert!(!sleep.is_anybody_idle());

@@ -182,7 +182,7 @@ fn the_limits_of_an_executor_are_kept() {
 }
 
 #[test]
-fn threads_are_kept_as_long_as_the_builder_says_and_not_longer_than_the_executor() {
+fn threads_live_as_the_builder_says_and_end_with_the_executor() {
     ends(|| {
         for keep in [Duration::ZERO, MILLI, HOUR, Duration::MAX] {
             let executor = built(1, |builder| builder.thread_keep_alive(keep));

@@ -83,7 +83,7 @@ fn a_wait_whose_deadline_has_passed_does_not_allocate() {
 }
 
 #[test]
-fn a_million_waiters_in_turn_take_two_places_per_simultaneous_waiter() {
+fn a_million_waiters_in_turn_take_two_places_for_each_at_once() {
     const AT_ONCE: usize = 8;
     let rounds = if cfg!(miri) { 100 } else { 1_000_000 };
     let come_and_go = || {
@@ -201,7 +201,7 @@ fn waker_whose_clone_sends(slot: &Cell<Option<Sender<u32>>>) -> Waker {
 }
 
 #[test]
-fn all_places_are_given_back_when_the_value_has_come_and_not_with_it() {
+fn all_places_are_given_back_once_the_value_has_come() {
     const WAITERS: usize = 100;
     let (tx, shared) = channel();
     let before = COUNT.get().live;

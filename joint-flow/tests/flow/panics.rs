@@ -393,7 +393,7 @@ impl Drop for Twice {
 }
 
 #[test]
-fn a_task_ends_though_the_payload_of_its_second_panic_cannot_be_dropped() {
+fn a_task_ends_though_its_second_panic_cannot_be_dropped() {
     let (driver, task) = from_future(Twice);
     let mut driver = Box::pin(driver);
     let mut cx = Context::from_waker(Waker::noop());
@@ -405,7 +405,7 @@ fn a_task_ends_though_the_payload_of_its_second_panic_cannot_be_dropped() {
 }
 
 #[test]
-fn all_ready_resumes_the_first_panic_though_later_payloads_panic_on_drop() {
+fn all_ready_resumes_the_first_panic_and_drops_the_later_ones() {
     let has_ended = Cell::new(false);
     let run = catch_unwind(AssertUnwindSafe(|| {
         joint::block_on(all_ready([
@@ -423,7 +423,7 @@ fn all_ready_resumes_the_first_panic_though_later_payloads_panic_on_drop() {
 }
 
 #[test]
-fn all_ready_resumes_the_panic_though_a_siblings_output_panics_on_drop() {
+fn all_ready_resumes_the_panic_though_an_output_panics_on_drop() {
     fn fails() -> Payload {
         panic!("planned: the future")
     }

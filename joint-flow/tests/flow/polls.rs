@@ -49,7 +49,7 @@ fn children(count: usize) -> (Vec<Child>, Rc<RefCell<Seen>>) {
 const SIZES: [usize; 12] = [4, 5, 8, 9, 63, 64, 65, 128, 129, 4096, 4097, 10_000];
 
 #[test]
-fn only_children_that_were_woken_are_polled_and_from_left_to_right() {
+fn only_woken_children_are_polled_and_from_left_to_right() {
     for count in SIZES {
         let (futures, seen) = children(count);
         let mut all = pin!(all(futures));

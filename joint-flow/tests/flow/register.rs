@@ -25,7 +25,7 @@ fn the_register_is_linearizable_on_real_sockets() {
 }
 
 #[test]
-fn the_register_is_linearizable_in_the_simulation_and_every_run_is_the_same() {
+fn the_simulated_register_is_linearizable_and_repeatable() {
     let output = run("register", &["--seeds", "40"]);
     let text = printed(&output);
     assert_eq!(value(text, "seeds"), "40");

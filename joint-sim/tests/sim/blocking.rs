@@ -105,7 +105,7 @@ fn a_function_keeps_the_virtual_time() {
 }
 
 #[test]
-fn executors_and_tasks_started_by_a_blocking_function_are_simulated() {
+fn what_a_blocking_function_starts_is_simulated() {
     let sum = sim::run(3, async {
         spawn_blocking(|| {
             assert!(sim::is_simulated());
@@ -304,7 +304,7 @@ fn a_function_that_blocks_elsewhere_is_reported() {
 }
 
 #[test]
-fn stacked_polls_that_wait_for_each_other_are_not_reported_as_a_deadlock() {
+fn stacked_polls_that_wait_for_each_other_are_no_deadlock() {
     // One poll waits, and the other one above it on the stack waits for what the first one does
     // next.
     let program = || async {

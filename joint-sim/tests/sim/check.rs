@@ -68,7 +68,7 @@ fn a_failure_is_found_shrunk_and_replayed() {
 }
 
 #[test]
-fn all_steps_of_the_shrunk_run_are_written_as_a_list_and_for_perfetto() {
+fn the_steps_of_the_shrunk_run_are_written_in_both_formats() {
     let find = |check: Check| {
         let found = check.find(loses_an_update).unwrap_err();
         let report = found.to_string();
@@ -173,7 +173,7 @@ fn a_replay_that_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn the_message_of_a_panic_is_hidden_in_all_runs_but_the_shrunk_one() {
+fn a_panics_message_is_hidden_in_all_runs_but_the_shrunk_one() {
     let program = || check(|| spawn_blocking(|| assert!(random() % 8 != 0, "of a call")));
     let Some(mut command) = own_process(&program) else {
         return program();

@@ -97,7 +97,7 @@ fn timers_that_are_armed_follow_a_clock_that_is_set() {
 }
 
 #[test]
-fn a_clock_survives_a_crash_and_is_at_the_timers_of_all_executors_of_the_host() {
+fn a_clock_survives_a_crash_and_serves_all_timers_of_its_host() {
     sim::run(1, async {
         let host = Host::new("a");
         host.clock(0, MILLION);

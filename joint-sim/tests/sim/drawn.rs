@@ -52,7 +52,7 @@ fn a_length_that_was_drawn_is_shrunk_to_the_least_that_fails() {
 }
 
 #[test]
-fn what_the_shrinker_sets_is_over_once_and_then_the_seed_decides() {
+fn after_what_the_shrinker_sets_the_seed_decides() {
     // Ends only once it has drawn a number that it likes.
     let picky = |most: u64| {
         move || async move {

@@ -29,7 +29,7 @@ fn find(check: &Check, names: &'static [&str]) -> Box<Found> {
 }
 
 #[test]
-fn a_fault_in_the_handler_of_a_fault_is_found_in_fewer_runs_than_by_seeds() {
+fn a_fault_within_a_fault_is_found_in_fewer_runs_than_by_seeds() {
     let check = Check::new().shrink_runs(20);
     let found = find(&check.clone().real_time(NIGHT), &SIX);
     // One of 16^6 seeds is expected to find it.
@@ -84,7 +84,7 @@ fn a_program_without_a_failure_is_run_until_the_time_is_over() {
 }
 
 #[test]
-fn a_check_that_passes_prints_the_panics_that_failed_no_run_and_what_it_has_covered() {
+fn a_check_that_passes_prints_harmless_panics_and_its_coverage() {
     let for_a_second = |command: &mut Command| _ = command.env("JOINT_SIM_TIME", "1s");
     let printed = in_process(for_a_second, || {
         Check::new().panics(Panics::Unseen).run(|| async {

@@ -194,7 +194,7 @@ fn a_check_that_denies_snoozing_fails_a_run_that_ends_well() {
 /// A loop over a select polls the future that it keeps again once its handler is done. If the main
 /// future ends before that, the future snoozes, which is no bug. That is why a check must be told.
 #[test]
-fn a_check_that_denies_snoozing_blames_a_loop_that_is_in_its_handler_when_the_run_ends() {
+fn a_check_that_denies_snoozing_blames_a_loop_in_its_handler() {
     let program = |awaits| async move {
         let (stop, stopped) = oneshot::channel::<()>();
         let looping = spawn(async move {

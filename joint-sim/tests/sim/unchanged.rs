@@ -16,7 +16,7 @@ fn write(text: &str) -> Result<usize, &'static str> {
 }
 
 #[test]
-fn a_program_draws_and_fails_as_the_seed_says_and_never_fails_outside() {
+fn a_program_fails_as_the_seed_says_and_never_outside() {
     let draws = |seed| sim::run(seed, async { [random(), random()] });
     assert_eq!(draws(1), draws(1));
     assert_ne!(draws(1), draws(2));
@@ -56,7 +56,7 @@ fn report_of(astray: fn(mpsc::Receiver<()>) -> Waited) -> String {
 }
 
 #[test]
-fn a_task_that_waits_for_a_real_task_of_a_std_thread_fails_the_run() {
+fn a_task_that_waits_for_a_real_thread_fails_the_run() {
     let report = report_of(|gone| {
         let task = spawn(async move { gone.recv().unwrap() });
         Box::pin(task)

@@ -7,7 +7,7 @@ use joint::oneshot;
 use crate::prelude::*;
 
 #[test]
-fn a_lost_wake_up_beside_a_heartbeat_has_a_small_report_that_names_the_task() {
+fn a_lost_wake_up_beside_a_heartbeat_names_its_task() {
     let program = || async {
         let beats = async {
             loop {
@@ -103,7 +103,7 @@ fn a_livelock_takes_too_many_steps() {
 }
 
 #[test]
-fn the_report_of_a_check_names_oneshots_and_the_children_of_sets() {
+fn a_report_names_oneshots_and_the_children_of_sets() {
     let program = || async {
         let (_sender, receiver) = oneshot::channel::<u32>();
         let mut set = JoinSet::new();
@@ -122,7 +122,7 @@ fn the_report_of_a_check_names_oneshots_and_the_children_of_sets() {
 }
 
 #[test]
-fn a_task_that_is_ready_tells_who_woke_it_and_when_it_was_polled() {
+fn a_ready_task_tells_who_woke_it_and_when_it_was_polled() {
     let run = Builder::new(1).deny_unfinished(true).run(async {
         let _stuck = spawn(pending::<()>());
         sleep(SECOND).await;

@@ -161,7 +161,7 @@ fn a_run_that_wakes_its_own_task_takes_none() {
 }
 
 #[test]
-fn a_poll_that_wakes_its_own_task_by_value_takes_what_the_waker_takes() {
+fn a_poll_that_wakes_itself_by_value_costs_what_the_waker_does() {
     explore(|world| {
         let future = poll_fn(|cx: &mut Context<'_>| {
             let waker = cx.waker().clone();
@@ -176,7 +176,7 @@ fn a_poll_that_wakes_its_own_task_by_value_takes_what_the_waker_takes() {
 
 /// The wake-ups from before a poll are consumed at its end, so the counter does not grow.
 #[test]
-fn a_poll_that_wakes_its_own_task_takes_one_if_another_wake_up_came_before() {
+fn a_poll_that_wakes_itself_after_another_wake_up_costs_one() {
     explore(|world| {
         let runnable = world.spawn_detached(ZeroSized, wakes_itself(9)).take();
         let waker = waker_of(&runnable);

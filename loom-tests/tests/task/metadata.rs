@@ -45,7 +45,7 @@ fn a_runner_reads_metadata_while_the_handle_cancels() {
 }
 
 #[test]
-fn a_joined_handle_reads_metadata_while_the_last_waker_is_dropped() {
+fn a_joined_handle_reads_metadata_during_the_last_wakers_drop() {
     explore(|world| {
         let (runnable, mut handle) = spawn(world, ready(world.value()));
         let waker = Kept::new(runnable.waker());

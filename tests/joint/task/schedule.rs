@@ -47,7 +47,7 @@ fn a_schedule_function_is_told_of_a_wake_up_during_the_run() {
 }
 
 #[test]
-fn a_call_from_outside_of_a_run_is_not_reported_as_one_during_it() {
+fn a_call_from_outside_of_a_run_is_not_reported_as_within() {
     each_row(CALLS, |call| {
         let inbox = Inbox::default();
         let (runnable, handle) = inbox.spawn(pending());

@@ -30,7 +30,7 @@ fn a_finished_receiver_neither_hangs_nor_panics() {
 
 #[cfg(feature = "futures-core")]
 #[test]
-fn receivers_and_handles_say_whether_they_have_given_their_answer() {
+fn receivers_and_handles_say_whether_they_have_answered() {
     use futures_core::FusedFuture;
 
     let (tx, mut rx) = channel();

@@ -31,7 +31,7 @@ fn programs() -> Vec<String> {
 }
 
 #[test]
-fn each_program_has_help_and_a_version_and_refuses_what_it_does_not_know() {
+fn each_program_has_help_and_a_version_and_refuses_the_rest() {
     let built = Path::new(env!("CARGO_BIN_EXE_xtask")).parent();
     let built = built.expect("a folder");
     let folder = env::temp_dir().join(format!("joint-programs-{}", std::process::id()));

@@ -34,7 +34,7 @@ fn the_earliest_deadline_is_known() {
 }
 
 #[test]
-fn the_place_of_a_timer_that_has_fired_is_free_once_it_was_polled() {
+fn a_fired_timer_gives_its_place_back_when_it_is_polled() {
     let timers = Timers::new();
     let insert = || timers.insert(5, Waker::noop().clone()).unwrap().0;
     let fired = insert();
@@ -83,7 +83,7 @@ impl Drop for Reentrant {
 }
 
 #[test]
-fn a_waker_whose_drop_reenters_the_timers_or_panics_finds_them_unlocked() {
+fn the_timers_are_unlocked_while_a_waker_is_dropped() {
     type Drops = fn(&Timers, Key);
     let ways: [Drops; 4] = [
         |timers, key| drop(timers.remove(&key)),

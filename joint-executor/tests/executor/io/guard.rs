@@ -65,7 +65,7 @@ fn an_operation_that_would_block_clears_what_was_found() {
 
 /// Each function in each direction, of descriptors that are registered for one of them.
 #[test]
-fn what_is_not_in_the_interest_is_tried_and_cannot_be_waited_for() {
+fn what_is_not_in_the_interest_is_tried_but_never_waited_for() {
     on_workers(|| async {
         for (interest, reads, writes) in [
             (Interest::READABLE, true, false),

@@ -228,7 +228,7 @@ fn a_child_whose_destructor_drops_the_collection() {
 }
 
 #[test]
-fn children_added_after_the_failure_are_cancelled_behind_the_others() {
+fn children_added_after_the_failure_are_cancelled_last() {
     check(|| async {
         let log = Log::new();
         let mut collection = Collection::new();

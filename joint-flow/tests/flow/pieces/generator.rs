@@ -56,7 +56,7 @@ fn a_generator_is_an_iterator_that_blocks_if_the_body_awaits() {
 
 /// What a generator that lends does at each point, as the consumer sees it.
 #[test]
-fn a_generator_lends_one_item_again_and_again_and_returns_a_value() {
+fn a_generator_lends_one_item_again_and_returns_a_value() {
     async fn counts(mut lender: Lender<'_, (u32, OnDrop)>, log: Log) -> &'static str {
         log.add("begins");
         let mut item = (after(1, 1).await, log.on_drop("item"));

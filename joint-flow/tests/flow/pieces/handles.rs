@@ -72,7 +72,7 @@ fn an_output_that_several_could_read_is_not_given_away() {
 }
 
 #[test]
-fn a_local_task_is_dropped_by_its_own_thread_when_the_last_handle_is() {
+fn a_local_task_is_dropped_at_home_with_its_last_handle() {
     let local = LocalExecutor::new();
     let log = Log::new();
     local.block_on(async {
@@ -100,7 +100,7 @@ fn a_local_task_is_dropped_by_its_own_thread_when_the_last_handle_is() {
 }
 
 #[test]
-fn the_end_of_a_local_executor_is_told_to_the_waiters_of_its_tasks() {
+fn waiters_learn_of_the_end_of_a_local_executor() {
     let local = LocalExecutor::new();
     let [task] = local.block_on(async { [spawn_local(never::<()>())] });
     drop(local);
@@ -108,7 +108,7 @@ fn the_end_of_a_local_executor_is_told_to_the_waiters_of_its_tasks() {
 }
 
 #[test]
-fn a_local_task_that_panics_or_is_cancelled_anywhere_tells_its_waiters() {
+fn waiters_learn_how_a_local_task_has_ended_anywhere() {
     check(|| async {
         let log = Log::new();
         let part = log.on_drop("future");

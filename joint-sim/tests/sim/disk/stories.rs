@@ -304,7 +304,7 @@ impl Seen {
 }
 
 #[test]
-fn a_power_cut_leaves_what_a_file_system_with_a_journal_may_leave() {
+fn a_power_cut_leaves_what_a_journal_allows() {
     let mut seen = Seen::default();
     for seed in 0..250 {
         sim::run(seed, async {

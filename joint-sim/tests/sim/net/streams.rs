@@ -197,7 +197,7 @@ fn a_shorter_clog_does_not_end_a_longer_one() {
 }
 
 #[test]
-fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
+fn each_wait_before_a_resend_is_twice_the_one_before() {
     sim::run(1, async {
         let (stream, there) = pair().await;
         let link = Link::new().latency(Latency::Constant(MILLI)).loss(0.5);
@@ -219,7 +219,7 @@ fn each_wait_before_a_part_is_sent_again_is_twice_the_one_before() {
 }
 
 #[test]
-fn what_is_sent_again_after_a_loss_or_a_cut_arrives_once_and_in_order() {
+fn what_is_sent_again_after_a_loss_arrives_once_and_in_order() {
     for seed in 0..5 {
         for (loss, is_cut) in [(0.2, false), (0.0, true), (0.2, true)] {
             sim::run(seed, async move {

@@ -221,7 +221,7 @@ fn a_report_shows_what_has_led_to_the_failure() {
 }
 
 #[test]
-fn a_check_says_what_it_has_reached_and_fails_if_that_is_too_little() {
+fn a_check_says_what_it_has_reached_and_fails_if_too_little() {
     let wants = Check::new()
         .seeds(40)
         .wants(Reached::CrashBeforeSync)

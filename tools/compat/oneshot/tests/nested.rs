@@ -76,7 +76,7 @@ impl Drop for Noted {
 }
 
 #[test]
-fn a_wait_while_another_one_is_noted_takes_the_place_of_the_waker() {
+fn a_wait_within_a_wait_takes_the_place_of_the_waker() {
     let (sender, receiver) = channel();
     let receiver = Rc::new(receiver);
     let own = receiver.clone();

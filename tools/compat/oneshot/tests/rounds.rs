@@ -111,7 +111,7 @@ fn oneshot_87_a_polled_receiver_is_dropped_against_a_send() {
 /// waker in the channel after it had let the sender free it, which a sender does that is dropped,
 /// or whose value comes back.
 #[test]
-fn rustsec_2026_0005_a_polled_receiver_is_dropped_against_the_end_of_the_sender() {
+fn rustsec_2026_0005_a_polled_receiver_is_dropped() {
     race(
         |sender, round| match round % 2 {
             0 => drop(sender),

@@ -30,7 +30,7 @@ fn spurious(most: usize, f: impl Fn() + Send + Sync + 'static) -> u64 {
 }
 
 #[test]
-fn a_notify_and_a_future_are_woken_once_for_no_reason_as_on_loom() {
+fn a_notify_and_a_future_wake_once_for_no_reason_as_on_loom() {
     let waits = || {
         let notifies = |it: &(Notify, AtomicBool)| {
             it.1.store(true, Relaxed);
@@ -240,7 +240,7 @@ fn a_panic_poisons_a_lock_unless_it_is_told_not_to() {
 }
 
 #[test]
-fn a_second_read_waits_for_a_writer_that_waits_if_writers_come_first() {
+fn a_second_read_waits_for_a_writer_if_writers_come_first() {
     let run = |reads_twice: bool| {
         move || {
             let writes = |it: &RwLock<u32>| *it.write().unwrap() += 1;

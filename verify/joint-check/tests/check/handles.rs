@@ -18,7 +18,7 @@ use joint_check::{
 use crate::{Shared, chance, count, ends};
 
 #[test]
-fn threads_with_a_handle_each_have_the_executions_of_those_that_borrow() {
+fn threads_with_handles_have_the_executions_of_borrowers() {
     for (threads, orders) in [(2, 2), (3, 6), (4, 24)] {
         let counted = count(move || {
             let word = Arc::new(AtomicUsize::new(0));

@@ -101,7 +101,7 @@ fn a_guard_may_release_before_its_pointer_is_dropped() {
 }
 
 #[test]
-fn a_fence_and_a_relaxed_store_may_release_before_the_pointer_is_dropped() {
+fn a_fence_and_a_relaxed_store_may_release_before_the_drop() {
     let run = |has_fence: bool| {
         move || {
             let writes = |(cell, flag): &(Shared, AtomicBool)| {
@@ -221,7 +221,7 @@ fn a_free_is_ordered_after_all_accesses() {
 
 /// The last access, or the memory, is of a thread that the free does not know of.
 #[test]
-fn memory_that_is_used_after_its_free_is_found_without_a_drop_as_well() {
+fn a_use_after_free_is_found_without_a_drop_as_well() {
     let run = |uses: bool| {
         move || {
             let words = Box::into_raw(Box::new([0; 2].map(AtomicUsize::new)));
