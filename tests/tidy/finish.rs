@@ -7,6 +7,9 @@ use super::source::Source;
 /// Lines that hold code outside tests.
 const MOST_CODE_LINES: usize = 350;
 
+/// How many characters the name of a function has at most.
+const LONGEST_NAME: usize = 60;
+
 /// Where a line of a comment ends at the latest.
 const LAST_COLUMN: usize = 100;
 
@@ -90,6 +93,24 @@ pub(crate) fn wide_comments(path: &str, text: &str) -> Vec<String> {
     wide_lines(text)
         .map(|line| {
             format!("{path}:{line}: a comment ends after column {LAST_COLUMN}; break the line")
+        })
+        .collect()
+}
+
+/// The names of functions, most of them tests, that are longer than a sentence should be.
+pub(crate) fn long_names(path: &str, text: &str) -> Vec<String> {
+    let name = |line: &str| {
+        let (_, rest) = line.split_once("fn ")?;
+        let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric())?;
+        (end > LONGEST_NAME).then(|| rest[..end].to_owned())
+    };
+    let names = (1..).zip(text.lines().map(name));
+    names
+        .filter_map(|(line, name)| {
+            let name = name?;
+            Some(format!(
+                "{path}:{line}: {name} is longer than {LONGEST_NAME} characters"
+            ))
         })
         .collect()
 }

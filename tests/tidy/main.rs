@@ -263,6 +263,15 @@ fn comments_end_at_column_100() {
     assert_eq!(found.collect::<Vec<_>>(), [""; 0]);
 }
 
+#[test]
+fn names_have_at_most_60_characters() {
+    let mut files = Vec::new();
+    collect(root(), &mut files);
+    let found = (files.iter().map(|file| read(file)))
+        .flat_map(|(path, text)| finish::long_names(&path, &text));
+    assert_eq!(found.collect::<Vec<_>>(), [""; 0]);
+}
+
 /// What only some files of the executor may write, and what it does.
 const KEPT: [(&[&str], &[&str], &str); 5] = [
     (

@@ -3,7 +3,9 @@
 
 use super::{
     atomics::{raw_orderings, repeated_sites, unargued_sites, unmodelled, unreached_sites},
-    finish::{header, length, model_cfg, unlisted_references, unproved_tags, wide_comments},
+    finish::{
+        header, length, long_names, model_cfg, unlisted_references, unproved_tags, wide_comments,
+    },
     floors, names,
     source::Source,
     unguarded_loans,
@@ -217,4 +219,11 @@ fn comments_that_are_too_wide_are_found() {
     let text = format!("/// a {wide}\nfn f() {{}} \n    // b {wide}\n// {wide}");
     let rule: Rule = |source| wide_comments(&source.path, &source.text);
     assert_eq!(lines(rule, "src/a.rs", &text), [1, 3]);
+    let text = format!(
+        "fn {}() {{}}\n// In a fn\nfn a{}()",
+        "a".repeat(60),
+        "a".repeat(60)
+    );
+    let rule: Rule = |source| long_names(&source.path, &source.text);
+    assert_eq!(lines(rule, "src/a.rs", &text), [3]);
 }

@@ -1,5 +1,5 @@
-//! Checks that the pictures of the lessons are the current output of the checkers. The program `lab`
-//! of the models has those of the matrix.
+//! Checks that the pictures of the lessons are the current output of the checkers. The program
+//! `lab` of the models has those of the matrix.
 
 use axioms::{
     Execution, Model, Ordering,
