@@ -196,6 +196,13 @@ impl Parker {
         self.park_until(host::now().checked_add(limit)) != Parked::TimedOut
     }
 
+    /// Parks as [`park`](Parker::park) does, until `deadline` at most. Returns whether there was a
+    /// wake-up.
+    #[cfg_attr(joint_loom, track_caller)]
+    pub fn park_deadline(&self, deadline: Instant) -> bool {
+        self.park_until(Some(deadline)) != Parked::TimedOut
+    }
+
     #[cfg_attr(joint_loom, track_caller)]
     fn park_until(&self, deadline: Option<Instant>) -> Parked {
         park_until(deadline, || self.take_wake())

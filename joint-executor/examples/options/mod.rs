@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::ops::RangeInclusive;
 use std::process::{ExitCode, Termination, exit};
 
-use lexopt::{Arg, Parser, ValueExt};
+use lexopt::{Arg, Parser};
 
 const FAILED: u8 = 2;
 

@@ -147,8 +147,10 @@ fn a_parker_waits_for_a_time_at_most() {
         let parker = Parker::new();
         let limit = Duration::from_millis(1);
         assert!(!parker.park_timeout(limit));
+        let deadline = Instant::now() + limit;
+        assert!(!parker.park_deadline(deadline) && Instant::now() >= deadline);
         parker.waker().wake_by_ref();
-        assert!(parker.park_timeout(limit), "woken before it parked");
+        assert!(parker.park_deadline(deadline), "woken before it parked");
         assert!(!parker.park_timeout(Duration::ZERO));
         let waker = parker.waker().clone();
         let other = thread::spawn(move || waker.wake());
