@@ -9,6 +9,8 @@ use super::{
 pub(super) struct Completion {
     /// The end that a thread is about to restore.
     restores: Option<(u32, Join)>,
+    /// The end that a thread has found when it detached. It may restore it (`slotted.rs`).
+    detached_from: Option<(u32, Join)>,
     /// Whether the completer has taken a waker out, and the waiter has not looked since.
     is_unseen: bool,
     /// Whether one waiter follows another (`succession.rs`), which the tables do not have.
@@ -32,7 +34,7 @@ impl Completion {
             ("register", Join::Waker) => "register W2",
             ("detach", Join::Detached) => "detach",
             ("restore", _) => {
-                let due = self.restores.take();
+                let due = self.restores.take().or(self.detached_from.take());
                 // The result is taken out, and the waiter stays.
                 let is_emptied = before.is_end() && after == Join::Abandoned;
                 return match due == Some((step.by, after)) || due.is_none() && is_emptied {
@@ -55,6 +57,8 @@ impl Completion {
         self.is_unseen = op.starts_with("finish") && before == Join::Waker;
         // Of those that are not split in two, the word after is the table's.
         self.restores = (settled != after).then_some((step.by, settled));
+        let finds_end = op == "detach" && before.is_end();
+        self.detached_from = finds_end.then_some((step.by, before));
         Ok(left)
     }
 
