@@ -111,10 +111,12 @@ pub use self::model::{UnsafeCell, heap, loom::hint::spin_loop, ref_limit, wake_l
 
 #[cfg(all(not(joint_loom), feature = "std"))]
 pub use self::wait::{now, wait_until};
+#[cfg(joint_watch)]
+pub use self::watched::compiler_fence;
 // The model never reorders accesses by itself.
 #[cfg(not(any(joint_loom, joint_cores)))]
 pub use core::hint::spin_loop;
-#[cfg(feature = "std")]
+#[cfg(all(not(joint_watch), feature = "std"))]
 pub use core::sync::atomic::compiler_fence;
 #[cfg(joint_cores)]
 pub use loom::{

@@ -74,16 +74,7 @@ fn this_thread(monitor: &mut Monitor) -> u32 {
 
 /// Notes a site, whose operation comes next.
 pub fn ordering(site: &'static str, order: Ordering) -> Ordering {
-    if site == "joint::task::polled::handler_marked" {
-        let mut monitor = lock();
-        let thread = this_thread(&mut monitor);
-        monitor.poll_is_over(thread);
-    } else {
-        // A fence for the compiler alone leaves its site behind, which is not of this operation.
-        let module = |site: &'static str| site.rsplit_once("::").map(|(module, _)| module);
-        let first = SITES.get()[1].filter(|first| module(first) == module(site));
-        SITES.set([first, Some(site)]);
-    }
+    SITES.set([SITES.get()[1], Some(site)]);
     order
 }
 
@@ -94,6 +85,16 @@ pub(crate) fn asked(order: Ordering) -> Ordering {
 pub fn fence(order: Ordering) {
     SITES.take();
     atomic::fence(order);
+}
+
+/// A fence for the compiler alone. One of them is at the end of each poll.
+pub fn compiler_fence(order: Ordering) {
+    if SITES.take()[1] == Some("joint::task::polled::handler_marked") {
+        let mut monitor = lock();
+        let thread = this_thread(&mut monitor);
+        monitor.poll_is_over(thread);
+    }
+    atomic::compiler_fence(order);
 }
 
 pub(crate) fn acted<W: Reads, R>(

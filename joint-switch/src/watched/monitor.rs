@@ -263,19 +263,18 @@ mod tests {
 
     #[test]
     fn a_compiler_fence_does_not_name_the_next_operation() {
-        use crate::AtomicU64;
+        use crate::{
+            AtomicU64, compiler_fence,
+            watched::{lock, ordering, placed},
+        };
         use core::sync::atomic::Ordering::SeqCst;
         let word = AtomicU64::new(16);
-        super::super::placed(&word);
-        super::super::ordering("joint::host::parker::handler_taken", SeqCst);
-        word.load(super::super::ordering(
-            "joint::task::state::snapshot",
-            SeqCst,
-        ));
+        placed(&word);
+        compiler_fence(ordering("joint::host::parker::handler_taken", SeqCst));
+        word.load(ordering("joint::task::state::snapshot", SeqCst));
         let address = core::ptr::from_ref(&word).addr();
-        let steps = super::super::lock().tasks[&address].steps.len();
-        super::super::lock().tasks.remove(&address);
-        assert_eq!(steps, 1);
+        let word = lock().tasks.remove(&address);
+        assert_eq!(word.map(|word| word.steps.len()), Some(1));
     }
 
     #[test]

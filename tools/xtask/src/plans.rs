@@ -147,7 +147,7 @@ pub(crate) fn watch(words: &Words) -> Done {
     let soak = on("soak", soak).env("JOINT_SOAK_MINUTES", words.word(0).unwrap_or("1"));
     let monitor = "test --target-dir target/watch --release -p joint-switch --features std --lib";
     let simulation = "test --target-dir target/watch -p joint-sim --all-features --test sim \
-                      -- --skip golden:: --skip services::each_bug";
+                      -- --skip services::each_bug";
     // Some of these tests leave a world behind, whose tasks rest.
     let simulation = on("simulation", simulation).env("JOINT_WATCH_SECONDS", "100000");
     Ok(run_all(
