@@ -192,5 +192,5 @@ impl<T> Cell<T> {
     }
 }
 
-of_a_value! { UnsafeCell }
-of_a_value! { Cell }
+joint_facade::of_a_value! { UnsafeCell }
+joint_facade::of_a_value! { Cell }

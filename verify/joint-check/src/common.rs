@@ -1,24 +1,5 @@
 //! Implementations that several types share.
 
-/// `Default` and `From` for a type that is made of one value.
-macro_rules! of_a_value {
-    ($name:ident) => {
-        impl<T: Default> Default for $name<T> {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(T::default())
-            }
-        }
-
-        impl<T> From<T> for $name<T> {
-            #[track_caller]
-            fn from(value: T) -> Self {
-                Self::new(value)
-            }
-        }
-    };
-}
-
 /// `Default` for a type, by `new` with these arguments.
 macro_rules! default {
     ($name:ident $arguments:tt) => {
@@ -74,7 +55,7 @@ macro_rules! lock {
             }
         }
 
-        of_a_value! { $name }
+        joint_facade::of_a_value! { $name }
     };
 }
 

@@ -17,6 +17,8 @@
 //!
 //! All methods pass on the place of their call.
 //!
+//! [`of_a_value!`] is for the types beside the atomics.
+//!
 //! The functions say what orderings have, and find and say which half of one is missing.
 //!
 //! This package is for those five. All but the second pin its exact version, and the second takes
@@ -229,6 +231,26 @@ macro_rules! update {
         }
         Err(before)
     }};
+}
+
+/// `Default` and `From` for a type that is made of one value.
+#[macro_export]
+macro_rules! of_a_value {
+    ($name:ident) => {
+        impl<T: Default> Default for $name<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $name<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+    };
 }
 
 /// The value of an atomic, as a word that a tool keeps.

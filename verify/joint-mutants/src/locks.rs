@@ -74,19 +74,7 @@ macro_rules! lock {
             }
         }
 
-        impl<T: Default> Default for $name<T> {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(T::default())
-            }
-        }
-
-        impl<T> From<T> for $name<T> {
-            #[track_caller]
-            fn from(value: T) -> Self {
-                Self::new(value)
-            }
-        }
+        joint_facade::of_a_value! { $name }
 
         $(
             $(#[$guard_doc])*

@@ -308,19 +308,7 @@ impl<T: ?Sized> Borrow<T> for Arc<T> {
     }
 }
 
-impl<T: Default> Default for Arc<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Arc<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
+joint_check::__facade::of_a_value! { Arc }
 
 macro_rules! formats {
     ($($name:ident)+) => {$(

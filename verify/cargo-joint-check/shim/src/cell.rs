@@ -64,19 +64,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-impl<T: Default> Default for UnsafeCell<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for UnsafeCell<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
+joint_check::__facade::of_a_value! { UnsafeCell }
 
 impl<T: ?Sized> fmt::Debug for UnsafeCell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -80,19 +80,7 @@ macro_rules! lock {
             pub fn clear_poison(&self) {}
         }
 
-        impl<T: Default> Default for $name<T> {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(T::default())
-            }
-        }
-
-        impl<T> From<T> for $name<T> {
-            #[track_caller]
-            fn from(value: T) -> Self {
-                Self::new(value)
-            }
-        }
+        joint_check::__facade::of_a_value! { $name }
 
         impl<T: ?Sized> fmt::Debug for $name<T> {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -240,7 +240,7 @@ impl<T: ?Sized> AsRef<T> for Arc<T> {
     }
 }
 
-of_a_value! { Arc }
+joint_facade::of_a_value! { Arc }
 
 impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
