@@ -53,7 +53,7 @@ pub async fn keep_busy<R: Runtime>(is_over: Arc<AtomicBool>, poll: Duration) {
 /// How many timers are armed in one poll. tokio would refuse many more.
 pub const BATCH: usize = 64;
 
-/// Arms and drops timers one at a time, [`BATCH`] of them in each of so many polls.
+/// Arms and drops timers one at a time: [`BATCH`] of them in each of `polls` polls.
 pub async fn arm_and_drop<R: Driven>(duration: Duration, polls: usize) {
     for _ in 0..polls {
         poll_fn(|cx| {

@@ -476,7 +476,7 @@ pub(super) struct Kind {
     pub(super) letter: char,
     /// The probability in [`Faults::all`].
     rate: f64,
-    /// What is said of it, before and after whom it happens to.
+    /// The text of its event, before and after the name of the task that it strikes.
     pub(super) said: (&'static str, &'static str),
 }
 

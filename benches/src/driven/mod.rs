@@ -183,7 +183,7 @@ pub trait Writes {
 
 /// Reads and writes by the traits of `futures-io`.
 pub struct Io<T>(
-    /// What it reads from and writes to.
+    /// The stream itself.
     pub T,
 );
 

@@ -34,7 +34,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What is left over lies in the folder for temporary files.
+        // If this fails, the system cleans its temporary folder some day.
         let _ = fs::remove_dir_all(&self.0);
     }
 }
@@ -157,8 +157,8 @@ fn a_path_that_is_not_there_is_one_line_and_status_2() {
     assert_failed(&output, "treehash", missing.to_str().unwrap());
 }
 
-/// A path longer than the system takes is unreadable for every user. It can be made by moving
-/// one half of it under the other, where the limit is known.
+/// No user can read a path that is longer than the system's limit. A rename makes one: it moves one
+/// half of the path below the other.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_unreadable_entry_is_reported_and_the_rest_is_hashed() {

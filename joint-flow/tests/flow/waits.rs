@@ -240,7 +240,7 @@ fn a_driver_that_is_dropped_or_panics_closes() {
     drop(driver);
     assert_eq!(block_on(shared), Err(Closed));
 
-    // Who catches a panic has to drop it.
+    // A caller that catches the panic must also drop its payload.
     let (mut driver, shared) = from_future(poll_fn(|_| -> Poll<u8> { quiet_panic("poll") }));
     let run = || block_on(&mut driver);
     assert!(catch_unwind(AssertUnwindSafe(run)).is_err());

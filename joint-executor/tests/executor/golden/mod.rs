@@ -1,5 +1,5 @@
-//! The examples `fizz_buzz` and `thread_pool`, run as their user runs them. What they print is
-//! compared byte for byte, where it does not depend on the machine's speed.
+//! The examples `fizz_buzz` and `thread_pool`, run as a user runs them. Output that does not depend
+//! on the machine's speed is compared byte for byte.
 #![cfg(all(feature = "io", not(miri)))]
 
 #[cfg(target_os = "linux")]

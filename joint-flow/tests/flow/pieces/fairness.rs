@@ -1,5 +1,5 @@
-//! Whoever is refused by the budget is served, and every poll ends: loops of work of each kind, in
-//! each kind of combinator and of executor.
+//! The budget ends every poll, and a child that it refuses has its turn later: each source of work,
+//! in each combinator and on each executor.
 
 use joint_executor::{
     spawn_detached,

@@ -20,7 +20,7 @@ impl From<Closed> for Failure {
     }
 }
 
-/// What wakes the receiver.
+/// An act that wakes the receiver, with its name.
 type Act = (&'static str, fn(&Sender<u32, Failure>));
 
 const ACTS: [Act; 4] = [

@@ -30,7 +30,7 @@ enum State {
     Queued(usize),
     Holding(usize, Box<Node>),
     Receiving(Vec<u8>),
-    /// Waits for a change after so many.
+    /// Waits for the next change, after this many changes were seen.
     Unchanged(usize),
     Retrying(u8, Option<Box<Node>>),
     Beside(usize, Box<Node>),
