@@ -5,9 +5,9 @@
 //! of each word in their order. It also sees an interleaving only, as the models see more: this is
 //! about the logic, and not about orderings.
 //!
-//! The first illegal step ends the process. So does what has not happened after a time in which
-//! nothing else has, or very much: [`LONG`], or `JOINT_WATCH_SECONDS`. The child of a fork is not
-//! watched.
+//! The first illegal step ends the process. One that ends otherwise says how many steps it made.
+//! What has not happened after a time in which nothing else has, or very much, ends it as well:
+//! [`LONG`], or `JOINT_WATCH_SECONDS`. The child of a fork is not watched.
 
 mod completion;
 mod monitor;
@@ -20,7 +20,7 @@ use core::{
     time::Duration,
 };
 use std::{
-    env,
+    env, format,
     io::{Write, stderr},
     process,
     string::String,
@@ -138,11 +138,18 @@ pub(crate) fn retired(address: usize) {
     monitor.retired(address, thread);
 }
 
-/// Asks the system to be called before and after a fork.
+/// Asks the system to be called before and after a fork, and at the end of the process.
 fn ask_system() {
     type Call = extern "C" fn();
     unsafe extern "C" {
         safe fn pthread_atfork(before: Call, parent: Call, child: Call) -> core::ffi::c_int;
+        safe fn atexit(at_end: Call) -> core::ffi::c_int;
+    }
+    extern "C" fn at_end() {
+        let Monitor { is_off, steps, .. } = *lock();
+        if !is_off {
+            say(&format!("joint-watch: {steps} steps, all legal\n"));
+        }
     }
     extern "C" fn before_fork() {
         let monitor = lock();
@@ -157,6 +164,7 @@ fn ask_system() {
         }
     }
     pthread_atfork(before_fork, in_parent, in_child);
+    atexit(at_end);
 }
 
 /// Starts the thread that looks at a state at rest.
@@ -177,7 +185,11 @@ fn watch_quiet() {
 }
 
 fn fail(report: &str) -> ! {
-    // Not by a macro, whose text a test would capture.
-    let _ = stderr().write_all(report.as_bytes());
+    say(report);
     process::abort()
+}
+
+/// Writes to the terminal. Not by a macro, whose text a test would capture.
+fn say(text: &str) {
+    let _ = stderr().write_all(text.as_bytes());
 }
