@@ -8,9 +8,12 @@ use joint_executor::hosted::epoch;
 /// Later than any time that a run reaches.
 pub(super) const NEVER: u64 = u64::MAX;
 
-/// The time of the system, outside of a run.
-pub(super) fn now() -> u64 {
-    nanos(host::now())
+/// The time at which a run begins: the same in each, and long before the time of the system, where
+/// the epoch is.
+pub(super) fn start() -> u64 {
+    let system = nanos(host::now());
+    let start = 1 << 50;
+    if start < system { start } else { system }
 }
 
 pub(super) fn nanos(instant: Instant) -> u64 {

@@ -96,8 +96,13 @@
 //! # Chance
 //! All decisions come from one stream of random numbers (ChaCha8), which the seed begins.
 //! [`random`] gives the program numbers of its own. A program that takes decisions from elsewhere
-//! is not repeatable. The usual suspects are hash maps with random state, `std::time`, threads, and
-//! addresses. [`check()`] makes some runs twice, and names the first event in which they differ.
+//! is not repeatable. The usual suspects are hash maps with random state, threads, and addresses.
+//! [`check()`] makes some runs twice, and names the first event in which they differ.
+//!
+//! On Linux the clocks of `std::time` are those of the simulation as well, and `getrandom` gives
+//! numbers that the run draws: this crate defines `clock_gettime` and `getrandom` of the C library,
+//! which ask the system outside of a run. A poll that reads a clock more than a hundred times, as a
+//! wait of std with a limit does, finds that time passes.
 //!
 //! Each random number that the program draws is a decision, too. A check shrinks the first 4,096.
 //! If a run draws more often than the one before, the seed decides the rest, so a loop that draws
@@ -247,7 +252,9 @@
 //! | a wait for a task of an executor outside, such as one that a thread of `std` spawns | failure once it wakes a task, deadlock if there is nothing else to run; none if it is over already | a task inside |
 //! | a wait for a thread outside | deadlock, unless it is over already | `spawn_blocking` |
 //! | a timer made before the run | failure once it wakes a task | `async { sleep(second).await }` |
-//! | `std::time` | real time | [`time::now`](joint_executor::time::now) |
+//! | an instant from outside of the run | on Linux it is years later than all of the run, which begins at the same time each time | [`time::now`](joint_executor::time::now) inside |
+//! | `std::time` where the system is not Linux | real time | [`time::now`](joint_executor::time::now), [`time::wall`](joint_executor::time::wall) |
+//! | `std::thread::sleep` | it sleeps for real | [`time::sleep`](joint_executor::time::sleep()) |
 //! | a channel or lock of `std` that blocks | the process is aborted with a report, after [`Builder::max_poll_time`]; in `spawn_blocking` the run fails instead, after [`Builder::max_call_time`] | [`oneshot`](joint::oneshot) |
 //!
 //! # Limits

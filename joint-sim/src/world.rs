@@ -28,6 +28,8 @@ mod pool;
 mod pools;
 mod step;
 mod stillness;
+#[cfg_attr(any(miri, not(target_os = "linux")), path = "world/system/own.rs")]
+mod system;
 mod threads;
 mod waits;
 mod watchdog;

@@ -1,4 +1,4 @@
-//! The time, in nanoseconds since the program first asked for it. Monotonic.
+//! The time, in nanoseconds since long before the program first asked for it. Monotonic.
 
 use core::time::Duration;
 use std::{sync::OnceLock, time::Instant};
@@ -9,9 +9,16 @@ use joint::host;
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// Returns the instant that the units of this clock count from.
+///
+/// It is 36 years ago, where the system knows such a time: a [`Host`](crate::hosted::Host) may have
+/// a time that is never later than the system's.
 pub(crate) fn base() -> Instant {
     static BASE: OnceLock<Instant> = OnceLock::new();
-    *BASE.get_or_init(joint_switch::now)
+    *BASE.get_or_init(|| {
+        let now = joint_switch::now();
+        now.checked_sub(Duration::from_nanos(1 << 60))
+            .unwrap_or(now)
+    })
 }
 
 pub(crate) fn now() -> u64 {

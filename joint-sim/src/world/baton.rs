@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use super::World;
+use super::{World, system};
 use joint::task::Runnable;
 
 /// The world's order to a thread.
@@ -54,9 +54,9 @@ impl<T> Mail<T> {
     /// Waits until there is a message, for so long at most.
     pub(super) fn wait(&self, limit: Duration) -> Option<T> {
         let room = self.message.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self
-            .has_come
-            .wait_timeout_while(room, limit, |room| room.is_none());
+        let has_come = &self.has_come;
+        let wait = || has_come.wait_timeout_while(room, limit, |room| room.is_none());
+        let waited = system::in_real_time(wait);
         let (mut room, _) = waited.unwrap_or_else(PoisonError::into_inner);
         room.take()
     }

@@ -14,6 +14,7 @@ use super::{
     World,
     panics::ON_PANIC,
     step::Step,
+    system,
 };
 use joint::{
     budget,
@@ -53,6 +54,7 @@ impl<'a> Entered<'a> {
     /// Puts this thread into a world, where it waits in this way. If the world has other threads,
     /// it must be this one's turn whenever it does anything.
     pub(super) fn new(world: &'a World, wait: Wait) -> Self {
+        system::prepare();
         WORLD.with(|cell| cell.set(Some(world)));
         let before = host::update(|host| {
             host.wait = Some(wait);

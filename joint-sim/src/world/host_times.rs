@@ -80,11 +80,21 @@ impl World {
 
     /// Returns the time of the wall clock of the running code's host.
     pub(super) fn wall(&self) -> SystemTime {
-        let nanos = match self.host_times.borrow().get(&self.place().host) {
-            Some(time) => time.wall.saturating_add(time.own(self.now()) - time.shown),
-            None => BEGIN + self.time.passed(),
-        };
-        SystemTime::UNIX_EPOCH + Duration::from_nanos(nanos)
+        SystemTime::UNIX_EPOCH + Duration::from_nanos(self.wall_at(self.now()))
+    }
+
+    fn wall_at(&self, time: u64) -> u64 {
+        match self.host_times.borrow().get(&self.place().host) {
+            Some(own) => own.wall.saturating_add(own.own(time) - own.shown),
+            None => BEGIN + self.time.since_start(time),
+        }
+    }
+
+    /// Returns the time of the running code's host, and that of its wall clock, in nanoseconds, for
+    /// code that reads a clock of std.
+    pub(crate) fn look_at_clocks(&self) -> (u64, u64) {
+        let time = self.time.look();
+        (self.own_time(self.place().host, time), self.wall_at(time))
     }
 
     /// Goes to the place of the code that runs next, and lets this thread have its clock.

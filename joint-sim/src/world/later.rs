@@ -21,6 +21,9 @@ use super::{
     agenda::remove,
 };
 
+/// A poll that has read a clock this often waits for the time to pass.
+const MANY_LOOKS: u32 = 100;
+
 pub(super) enum Act {
     Call(Box<dyn FnOnce(&World)>),
     /// A wake-up is delivered.
@@ -33,7 +36,10 @@ pub(super) struct Timeline {
     pub(super) now: Cell<u64>,
     /// The time after which the run has failed, in nanoseconds of the clock.
     end: u64,
-    pub(super) charge: u64,
+    charge: u64,
+    /// How often the poll that runs has read a clock of std, and how much time has passed by that.
+    looks: Cell<u32>,
+    waited: Cell<u64>,
     /// By the time and a number, so that those of one time keep their order.
     later: RefCell<BTreeMap<(u64, u64), Act>>,
     /// The number of those that there were.
@@ -44,13 +50,15 @@ pub(super) struct Timeline {
 
 impl Timeline {
     pub(super) fn new(settings: &Builder) -> Self {
-        let start = clock::now();
+        let start = clock::start();
         Self {
             start,
             now: Cell::new(start),
             // Nothing is ever due at the clock's last nanosecond, which means never.
             end: clock::after(start, settings.max_time).min(NEVER - 1),
             charge: clock::after(0, settings.charge),
+            looks: Cell::default(),
+            waited: Cell::default(),
             later: RefCell::default(),
             laters: Cell::new(0),
             fired: Cell::default(),
@@ -64,6 +72,29 @@ impl Timeline {
 
     pub(super) fn since_start(&self, time: u64) -> u64 {
         time.saturating_sub(self.start)
+    }
+
+    /// Whether a poll may take time.
+    #[inline]
+    pub(super) fn passes(&self) -> bool {
+        self.charge > 0 || self.looks.get() > 0
+    }
+
+    /// Returns how much time the poll that is over has taken.
+    pub(super) fn taken(&self) -> u64 {
+        self.looks.set(0);
+        self.charge.saturating_add(self.waited.take())
+    }
+
+    /// Returns the time for code that reads a clock of std.
+    pub(super) fn look(&self) -> u64 {
+        let looks = self.looks.get();
+        self.looks.set(looks.saturating_add(1));
+        if let Some(further) = looks.checked_sub(MANY_LOOKS) {
+            let more = 1 << (further / 8).min(u64::BITS - 1);
+            self.waited.set(self.waited.get().saturating_add(more));
+        }
+        self.now.get().saturating_add(self.waited.get())
     }
 
     fn next(&self) -> Option<u64> {

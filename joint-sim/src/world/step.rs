@@ -197,9 +197,12 @@ impl World {
         }
         self.collect_pushed();
         self.wake_main();
-        if self.time.charge > 0 {
+        if self.time.passes() {
             acting.leave();
-            self.pass_to(self.now().saturating_add(self.time.charge));
+            let taken = self.time.taken();
+            if taken > 0 {
+                self.pass_to(self.now().saturating_add(taken));
+            }
         }
         Ok(())
     }

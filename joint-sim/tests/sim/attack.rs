@@ -150,7 +150,8 @@ fn handles_wakers_and_timers_outlive_the_world() {
         assert!(block_on(handle.result()).unwrap_err().is_cancelled());
         assert!(block_on(executor.spawn(async {}).result()).is_err());
         drop(executor);
-        assert!(block_on(timeout(Duration::from_millis(1), timer)).is_err());
+        // The time of the world is long past outside.
+        block_on(timer);
     })
     .join()
     .unwrap();

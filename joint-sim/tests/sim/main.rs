@@ -23,6 +23,8 @@ mod services;
 mod snoozing;
 mod spinning;
 mod stuck;
+#[cfg(target_os = "linux")]
+mod system;
 mod trace;
 mod unchanged;
 mod unfinished;
