@@ -1,6 +1,5 @@
 //! A program, run with many seeds until it fails.
 
-mod canary;
 mod fingerprint;
 mod found;
 mod night;
@@ -21,6 +20,7 @@ use std::{
 
 use self::{
     fingerprint::Fingerprint,
+    found::Shrunk,
     night::{Night, Time},
     plan::Plan,
     search::Round,
@@ -429,24 +429,24 @@ impl Check {
         let attempt = self.shown(plan, run);
         let trace = attempt.kept.trace;
         let differs = fingerprint.and_then(|own| own.difference(&trace));
-        match (attempt.ended, differs) {
+        let found = match (attempt.ended, differs) {
             (Ok(()), Some(differs)) => {
                 let kind = Kind::Differs(format!("no failure, but {differs}"));
-                let failure = Failure::new(plan.seed(), kind, attempt.steps, 0, [].into());
-                let found = Found::new(plan.clone(), 1, failure);
-                Err(Box::new(found.with_trace(trace)))
+                let failure = Failure::new(plan.seed, kind, attempt.steps, 0, [].into());
+                Found::new(plan.clone(), 1, failure)
             }
-            (Ok(()), None) => Ok(Checked {
-                runs: 1,
-                reached: named(attempt.kept.reached),
-            }),
+            (Ok(()), None) => {
+                let reached = named(attempt.kept.reached);
+                return Ok(Checked { runs: 1, reached });
+            }
             (Err(failure), differs) => {
                 let mut found = Found::new(plan.clone(), 1, failure);
-                found.is_run_of(&trace, attempt.steps);
-                found.note(&differs.unwrap_or_default());
-                Err(Box::new(found.with_trace(trace)))
+                found.fingerprint = Some(Fingerprint::of(&trace, attempt.steps));
+                found.note = differs.unwrap_or_default();
+                found
             }
-        }
+        };
+        Err(Box::new(found.with_trace(trace)))
     }
 
     fn keeping(&self) -> Builder {
@@ -465,27 +465,23 @@ impl Check {
     }
 
     fn found(&self, mut found: Found, run: Run<'_>) -> Found {
-        if found.failure().is_stuck() {
+        if found.failure.is_stuck() {
             // Each further run would last as long, and leak as much.
             return found;
         }
-        let again = run(found.plan(), &self.keeping());
-        match &again.ended {
-            Err(failure) if failure.is_like(found.failure()) => {}
-            _ => {
-                let third = run(found.plan(), &self.keeping());
-                let difference = canary::difference(&again.kept.trace, &third.kept.trace);
-                found.does_not_repeat(difference);
-                return found;
-            }
+        let again = run(&found.plan, &self.keeping());
+        let is_like = |failure: &Failure| failure.is_like(&found.failure);
+        if !again.ended.as_ref().is_err_and(is_like) {
+            let third = run(&found.plan, &self.keeping());
+            found.does_not_repeat(again.kept.trace.difference(&third.kept.trace));
+            return found;
         }
-        found.is_run_of(&again.kept.trace, again.steps);
+        found.fingerprint = Some(Fingerprint::of(&again.kept.trace, again.steps));
         let mut limited = self.settings.clone();
-        let is_at_limit = found.failure().is_at_limit();
+        let is_at_limit = found.failure.is_at_limit();
         if !is_at_limit {
             limited.max_steps = limited.max_steps.min(2 * again.steps + 1_000);
         }
-        let whole = found.plan().clone();
         // A run that does not stop is long, and the list of its tasks says most.
         let mut steps = match is_at_limit {
             true => shrink::STEPS.min(10 * again.steps),
@@ -497,19 +493,24 @@ impl Check {
                 return None;
             }
             runs += 1;
-            let attempt = run(&whole.list(decisions), &limited);
+            let attempt = run(&found.plan.list(decisions), &limited);
             steps = steps.saturating_sub(attempt.steps);
             let failure = attempt.ended.err()?;
-            let is_like = failure.is_like(found.failure());
-            is_like.then_some(attempt.kept.decisions)
+            is_like(&failure).then_some(attempt.kept.decisions)
         };
         let shrunk = shrink::shrink(&again.kept.decisions, self.shrink_runs, &mut fails);
-        let plan = whole.list(&shrunk);
+        let plan = found.plan.list(&shrunk);
         let last = self.shown(&plan, run);
         match last.ended {
             Err(failure) => {
-                let fingerprint = Fingerprint::of(&last.kept.trace, last.steps);
-                found.shrunk_to(plan, fingerprint, &again.kept.decisions, runs, failure);
+                let before = again.kept.decisions.iter();
+                found.shrunk = Some(Shrunk {
+                    plan,
+                    fingerprint: Fingerprint::of(&last.kept.trace, last.steps),
+                    before: before.filter(|one| one.is_wild()).count(),
+                    runs,
+                });
+                found.failure = failure;
             }
             // The last run of the shrinking failed, so the program does not depend on its seed
             // alone.

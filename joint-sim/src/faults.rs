@@ -81,100 +81,6 @@ impl Faults {
         all
     }
 
-    /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the
-    /// deadline of a wait that blocks. Small delays are as likely as large ones.
-    pub const fn late_timers(self, probability: f64) -> Self {
-        self.with(Fault::LateTimer, probability)
-    }
-
-    /// A wake-up, or the first poll of a task, is late by up to the
-    /// [longest delay](Faults::longest_delay). Wake-ups that come after it therefore overtake it.
-    pub const fn late_wakeups(self, probability: f64) -> Self {
-        self.with(Fault::LateWakeup, probability)
-    }
-
-    /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll,
-    /// although nothing has woken it.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use joint_executor::{spawn, time::sleep};
-    /// use std::time::Duration;
-    ///
-    /// let polls = |faults| {
-    ///     let run = Builder::new(1).faults(faults).run(async {
-    ///         spawn(sleep(Duration::from_secs(1))).await;
-    ///     });
-    ///     run.unwrap().steps
-    /// };
-    /// assert!(polls(Faults::none().spurious_polls(1.0)) > polls(Faults::none()));
-    /// ```
-    pub const fn spurious_polls(self, probability: f64) -> Self {
-        self.with(Fault::SpuriousPoll, probability)
-    }
-
-    /// A poll has a [budget](joint::budget) of at most 7 operations, instead of 128, and
-    /// often of none. So operations of [`io`](joint_executor::io) and
-    /// [`time`](joint_executor::time), and each [`point`](super::point), yield that usually do not.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::UdpSocket;
-    /// use joint_sim::{Builder, Faults};
-    ///
-    /// let polls = |faults| {
-    ///     let run = Builder::new(1).faults(faults).run(async {
-    ///         let socket = UdpSocket::bind("127.0.0.1:7").await?;
-    ///         for _ in 0..20 {
-    ///             socket.send_to(b"hello", "127.0.0.1:8").await?;
-    ///         }
-    ///         Ok::<(), std::io::Error>(())
-    ///     });
-    ///     run.unwrap().steps
-    /// };
-    /// assert_eq!(polls(Faults::none()), 1);
-    /// assert!(polls(Faults::none().extra_yields(1.0)) > 2);
-    /// ```
-    pub const fn extra_yields(self, probability: f64) -> Self {
-        self.with(Fault::SmallBudget, probability)
-    }
-
-    /// The main future, or a future in [`may_cancel`](super::may_cancel) or
-    /// [`may_panic`](super::may_panic), is polled with a waker that wakes nobody, and then at once
-    /// with its own. By the contract of [`Future::poll`], only the waker of the last poll has to be
-    /// woken. Both polls share one [budget](joint::budget).
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults};
-    /// use std::{cell::OnceCell, future::poll_fn, task::{Poll, Waker}};
-    ///
-    /// let run = |faults| Builder::new(1).faults(faults).run(async {
-    ///     let (first, mut polls) = (OnceCell::<Waker>::new(), 0);
-    ///     poll_fn(|cx| {
-    ///         polls += 1;
-    ///         // The mistake: the waker of a later poll is not kept.
-    ///         first.get_or_init(|| cx.waker().clone()).wake_by_ref();
-    ///         if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
-    ///     }).await
-    /// });
-    /// assert!(run(Faults::none()).is_ok());
-    /// assert!(run(Faults::none().other_wakers(1.0)).unwrap_err().is_deadlock());
-    /// ```
-    ///
-    /// [`Future::poll`]: core::future::Future::poll
-    pub const fn other_wakers(self, probability: f64) -> Self {
-        self.with(Fault::AnotherWaker, probability)
-    }
-
-    /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
-    /// [`cancel_tasks`](Faults::cancel_tasks) names is cancelled. This is decided each time that
-    /// the one is pending, or the other is about to be polled.
-    pub const fn cancellations(self, probability: f64) -> Self {
-        self.with(Fault::Cancelled, probability)
-    }
-
     /// Names tasks that [`cancellations`](Faults::cancellations) may cancel: those with a name, for
     /// which the function returns true. Their waiters find that they were cancelled.
     ///
@@ -196,211 +102,6 @@ impl Faults {
     pub const fn cancel_tasks(mut self, named: fn(&str) -> bool) -> Self {
         self.cancels = Some(named);
         self
-    }
-
-    /// A poll of a future in [`may_panic`](super::may_panic) panics.
-    pub const fn panics(self, probability: f64) -> Self {
-        self.with(Fault::Panicked, probability)
-    }
-
-    /// A [`fault`] site is active in half of the runs, or in this share of them if that is more. In
-    /// a run in which it is active, it fires in this share of its calls.
-    ///
-    /// [`fault`]: super::fault
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{self as sim, Builder, Faults};
-    ///
-    /// let fired = |seed| {
-    ///     let settings = Builder::new(seed).faults(Faults::none().sites(0.5));
-    ///     let run = settings.run(async { (0..100).filter(|_| sim::fault("disk")).count() });
-    ///     run.unwrap().output
-    /// };
-    /// assert!((0..10).any(|seed| fired(seed) == 0));
-    /// assert!((0..10).any(|seed| (25..75).contains(&fired(seed))));
-    /// ```
-    pub const fn sites(self, probability: f64) -> Self {
-        self.with(Fault::Site, probability)
-    }
-
-    /// An operation of a file ([`fs`](super::fs)) fails. If it is a sync, a part of what it was to
-    /// write is not on the disk, and the next sync does not write that either.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults, fs::File};
-    /// use std::io::ErrorKind;
-    ///
-    /// let write = async || File::create("log").await?.write_all_at(b"hello", 0).await;
-    /// let run = |faults| Builder::new(1).faults(faults).run(write()).unwrap();
-    /// let error = |faults| run(faults).output.unwrap_err();
-    /// assert_eq!(error(Faults::none().disk_errors(1.0)).kind(), ErrorKind::Other);
-    /// assert_eq!(error(Faults::none().full_disks(1.0)).kind(), ErrorKind::StorageFull);
-    /// ```
-    pub const fn disk_errors(self, probability: f64) -> Self {
-        self.with(Fault::DiskError, probability)
-    }
-
-    /// A write that makes a file longer finds its disk full, which stays so for up to a second of
-    /// virtual time.
-    pub const fn full_disks(self, probability: f64) -> Self {
-        self.with(Fault::FullDisk, probability)
-    }
-
-    /// A read or write of a stream or of a file ([`fs`](super::fs)) takes only a part of the bytes,
-    /// as it may do at any time.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_sim::{Builder, Faults, fs::File};
-    ///
-    /// let run = |faults| Builder::new(1).faults(faults).run(async {
-    ///     File::create("log").await?.write_at(b"hello", 0).await
-    /// });
-    /// let written = |faults| run(faults).unwrap().output.unwrap();
-    /// assert_eq!(written(Faults::none()), 5);
-    /// assert!((1..5).contains(&written(Faults::none().short_transfers(1.0))));
-    /// ```
-    pub const fn short_transfers(self, probability: f64) -> Self {
-        self.with(Fault::ShortTransfer, probability)
-    }
-
-    /// The port of a listener that the program has dropped stays in use for up to a minute of
-    /// virtual time: another process has got it, or the system keeps it for the connections that
-    /// there were. A host that is started again finds its ports free.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::{io::TcpListener, time::sleep};
-    /// use joint_sim::{Builder, Faults};
-    /// use std::{io::ErrorKind, time::Duration};
-    ///
-    /// let run = Builder::new(1).faults(Faults::none().busy_ports(1.0)).run(async {
-    ///     drop(TcpListener::bind("127.0.0.1:80").await.unwrap());
-    ///     let error = TcpListener::bind("127.0.0.1:80").await.unwrap_err();
-    ///     assert_eq!(error.kind(), ErrorKind::AddrInUse);
-    ///     sleep(Duration::from_secs(60)).await;
-    ///     TcpListener::bind("127.0.0.1:80").await.unwrap();
-    /// });
-    /// run.unwrap();
-    /// ```
-    pub const fn busy_ports(self, probability: f64) -> Self {
-        self.with(Fault::BusyPort, probability)
-    }
-
-    /// A socket that is bound to port 0, or that connects, gets the port that another one has just
-    /// given up. So the same address is another peer.
-    pub const fn reused_ports(self, probability: f64) -> Self {
-        self.with(Fault::ReusedPort, probability)
-    }
-
-    /// An `accept` fails, because the connection is gone or because too many files are open. Or an
-    /// attempt to connect is refused, or times out.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::io::{TcpListener, TcpStream};
-    /// use joint_sim::{Builder, Faults};
-    ///
-    /// let run = Builder::new(1).faults(Faults::none().socket_errors(1.0)).run(async {
-    ///     let _listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
-    ///     TcpStream::connect("127.0.0.1:80").await.unwrap_err();
-    /// });
-    /// run.unwrap();
-    /// ```
-    pub const fn socket_errors(self, probability: f64) -> Self {
-        self.with(Fault::SocketError, probability)
-    }
-
-    /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for between
-    /// a 256th of the [longest delay](Faults::longest_delay) and all of it. This includes the host
-    /// of the main future.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::yield_now;
-    /// use joint_sim::{Builder, Faults};
-    ///
-    /// let took = |faults| Builder::new(1).faults(faults).run(yield_now()).unwrap().elapsed;
-    /// assert!(took(Faults::none()).is_zero());
-    /// assert!(!took(Faults::none().pauses(1.0)).is_zero());
-    /// ```
-    pub const fn pauses(self, probability: f64) -> Self {
-        self.with(Fault::Pause, probability)
-    }
-
-    /// The clocks of a host are wrong from its first start on, as by
-    /// [`Host::clock`](super::Host::clock): by up to a minute, and by a drift of up to 1,000 parts
-    /// per million. They are set again up to three times in a run, after any poll, as a daemon for
-    /// the time of day does. The host of the main future has the right time.
-    ///
-    /// # Example
-    /// ```
-    /// use joint_executor::time::wall;
-    /// use joint_sim::{Builder, Faults, Host, HostEnd};
-    ///
-    /// let is_right = |faults| {
-    ///     let run = Builder::new(1).faults(faults).run(async {
-    ///         let start = wall();
-    ///         let host = Host::new("a");
-    ///         host.run(move || async move { assert_eq!(wall(), start) });
-    ///         host.ended().await == HostEnd::Returned
-    ///     });
-    ///     run.unwrap().output
-    /// };
-    /// assert!(is_right(Faults::none()) && !is_right(Faults::none().clocks(1.0)));
-    /// ```
-    pub const fn clocks(self, probability: f64) -> Self {
-        self.with(Fault::Clock, probability)
-    }
-
-    /// A datagram between two hosts is lost, or is late by up to the
-    /// [longest delay](Faults::longest_delay). A part of a stream is lost likewise, and sent again.
-    /// A [`Link`](super::net::Link) that loses more keeps its own probability.
-    pub const fn loss(self, probability: f64) -> Self {
-        self.with(Fault::Loss, probability)
-    }
-
-    /// A datagram between two hosts arrives a second time, up to the
-    /// [longest delay](Faults::longest_delay) later.
-    pub const fn duplication(self, probability: f64) -> Self {
-        self.with(Fault::Duplicate, probability)
-    }
-
-    /// When something is sent from one host to another, the links between the two are cut, or that
-    /// in one direction, or all links of one of them. They heal after up to 30 seconds, of which
-    /// all
-    /// orders of magnitude are equally likely. This happens up to 16 times in a run.
-    ///
-    /// # Example
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use joint_executor::{io::UdpSocket, time::{sleep, timeout}};
-    /// use joint_sim::{Builder, Faults, Host};
-    ///
-    /// let arrives = |faults| Builder::new(1).faults(faults).run(async {
-    ///     let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
-    ///     Host::new("a").run(|| async {
-    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
-    ///         socket.send_to(b"hello", "main:1").await.unwrap();
-    ///         sleep(Duration::MAX).await;
-    ///     });
-    ///     timeout(Duration::from_secs(1), socket.recv(&mut [0; 5])).await.is_ok()
-    /// });
-    /// assert!(arrives(Faults::none()).unwrap().output);
-    /// assert!(!arrives(Faults::none().loss(1.0)).unwrap().output);
-    /// ```
-    pub const fn cuts(self, probability: f64) -> Self {
-        self.with(Fault::Cut, probability)
-    }
-
-    /// After a poll of it, a host is killed that [may crash](super::Host::may_crash): its program,
-    /// or the power of the machine. It starts again after up to 10 seconds, of which all orders of
-    /// magnitude are equally likely. This happens up to 8 times in a run.
-    pub const fn kills(self, probability: f64) -> Self {
-        self.with(Fault::Kill, probability)
     }
 
     /// Delays of timers, wake-ups, spurious polls and cancellations are shorter than this, and so
@@ -429,11 +130,6 @@ impl Faults {
         self
     }
 
-    const fn with(mut self, fault: Fault, probability: f64) -> Self {
-        self.rates[fault as usize] = probability;
-        self
-    }
-
     pub(super) fn rate(&self, fault: Fault) -> f64 {
         self.rates[fault as usize]
     }
@@ -441,33 +137,6 @@ impl Faults {
     pub(super) fn is_none(&self) -> bool {
         self.rates.iter().all(|rate| *rate <= 0.0)
     }
-}
-
-/// A fault that has happened. Those that have a probability come first, in the order of [`KINDS`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
-    LateTimer,
-    LateWakeup,
-    SpuriousPoll,
-    SmallBudget,
-    AnotherWaker,
-    Pause,
-    Site,
-    Cancelled,
-    Panicked,
-    DiskError,
-    FullDisk,
-    ShortTransfer,
-    BusyPort,
-    ReusedPort,
-    SocketError,
-    Clock,
-    Loss,
-    Duplicate,
-    Cut,
-    Kill,
-    /// The power is cut, which the program has asked for.
-    LostWrites,
 }
 
 /// A fault that has a probability.
@@ -480,32 +149,298 @@ pub(super) struct Kind {
     pub(super) said: (&'static str, &'static str),
 }
 
-const fn kind(letter: char, rate: f64, said: (&'static str, &'static str)) -> Kind {
-    Kind { letter, rate, said }
+/// Declares the faults that have a probability, each with the method that sets it and its [`Kind`].
+/// Their order is that of the decisions of a check about them.
+macro_rules! faults {
+    ($(
+        $(#[$doc:meta])*
+        $method:ident: $fault:ident, $letter:literal, $rate:literal, $said:expr;
+    )*) => {
+        impl Faults {$(
+            $(#[$doc])*
+            pub const fn $method(mut self, probability: f64) -> Self {
+                self.rates[Fault::$fault as usize] = probability;
+                self
+            }
+        )*}
+
+        /// A fault that has happened. Those that have a probability come first, in the order of
+        /// [`KINDS`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(super) enum Fault {
+            $($fault,)*
+            /// The power is cut, which the program has asked for.
+            LostWrites,
+        }
+
+        pub(super) const KINDS: [Kind; Fault::LostWrites as usize] = [$(Kind {
+            letter: $letter,
+            rate: $rate,
+            said: $said,
+        }),*];
+    };
 }
 
-pub(super) const KINDS: [Kind; Fault::LostWrites as usize] = [
-    kind('t', 0.25, ("a wait of ", " ends late")),
-    kind('w', 0.1, ("the wake-up of ", " is late")),
-    kind('p', 0.1, ("", " will be polled without reason")),
-    kind('y', 0.25, ("", " yields early")),
-    kind('a', 0.1, ("", " polls first with another waker")),
-    kind('h', 0.02, ("the host of ", " pauses")),
-    kind('s', 0.25, ("a site of ", " fires")),
-    kind('c', 0.1, ("a future of ", " is dropped")),
-    kind('x', 0.02, ("", " panics")),
-    kind('e', 0.01, ("the disk of ", " fails")),
-    kind('f', 0.01, ("the disk of ", " is full")),
-    kind('b', 0.1, ("", " reads or writes only a part")),
-    kind('u', 0.1, ("the port of a listener of ", " stays in use")),
-    kind('v', 0.1, ("", " gets a port that was just given up")),
-    kind('n', 0.01, ("", " cannot connect or accept")),
-    kind('k', 1.0, ("the clocks of the host of ", " are set")),
-    kind('l', 0.1, ("a message of ", " is lost")),
-    kind('m', 0.1, ("a message of ", " arrives twice")),
-    kind('q', 0.05, ("a link of the host of ", " is cut")),
-    kind('z', 0.05, ("the host of ", " crashes")),
-];
+faults! {
+    /// A timer fires late, by up to the [longest delay](Faults::longest_delay), and so does the
+    /// deadline of a wait that blocks. Small delays are as likely as large ones.
+    late_timers: LateTimer, 't', 0.25, ("a wait of ", " ends late");
+
+    /// A wake-up, or the first poll of a task, is late by up to the
+    /// [longest delay](Faults::longest_delay). Wake-ups that come after it therefore overtake it.
+    late_wakeups: LateWakeup, 'w', 0.1, ("the wake-up of ", " is late");
+
+    /// A task is polled once more, up to the [longest delay](Faults::longest_delay) after a poll,
+    /// although nothing has woken it.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use joint_executor::{spawn, time::sleep};
+    /// use std::time::Duration;
+    ///
+    /// let polls = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         spawn(sleep(Duration::from_secs(1))).await;
+    ///     });
+    ///     run.unwrap().steps
+    /// };
+    /// assert!(polls(Faults::none().spurious_polls(1.0)) > polls(Faults::none()));
+    /// ```
+    spurious_polls: SpuriousPoll, 'p', 0.1, ("", " will be polled without reason");
+
+    /// A poll has a [budget](joint::budget) of at most 7 operations, instead of 128, and
+    /// often of none. So operations of [`io`](joint_executor::io) and
+    /// [`time`](joint_executor::time), and each [`point`](super::point), yield that usually do not.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::UdpSocket;
+    /// use joint_sim::{Builder, Faults};
+    ///
+    /// let polls = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         let socket = UdpSocket::bind("127.0.0.1:7").await?;
+    ///         for _ in 0..20 {
+    ///             socket.send_to(b"hello", "127.0.0.1:8").await?;
+    ///         }
+    ///         Ok::<(), std::io::Error>(())
+    ///     });
+    ///     run.unwrap().steps
+    /// };
+    /// assert_eq!(polls(Faults::none()), 1);
+    /// assert!(polls(Faults::none().extra_yields(1.0)) > 2);
+    /// ```
+    extra_yields: SmallBudget, 'y', 0.25, ("", " yields early");
+
+    /// The main future, or a future in [`may_cancel`](super::may_cancel) or
+    /// [`may_panic`](super::may_panic), is polled with a waker that wakes nobody, and then at once
+    /// with its own. By the contract of [`Future::poll`], only the waker of the last poll has to be
+    /// woken. Both polls share one [budget](joint::budget).
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults};
+    /// use std::{cell::OnceCell, future::poll_fn, task::{Poll, Waker}};
+    ///
+    /// let run = |faults| Builder::new(1).faults(faults).run(async {
+    ///     let (first, mut polls) = (OnceCell::<Waker>::new(), 0);
+    ///     poll_fn(|cx| {
+    ///         polls += 1;
+    ///         // The mistake: the waker of a later poll is not kept.
+    ///         first.get_or_init(|| cx.waker().clone()).wake_by_ref();
+    ///         if polls > 2 { Poll::Ready(()) } else { Poll::Pending }
+    ///     }).await
+    /// });
+    /// assert!(run(Faults::none()).is_ok());
+    /// assert!(run(Faults::none().other_wakers(1.0)).unwrap_err().is_deadlock());
+    /// ```
+    ///
+    /// [`Future::poll`]: core::future::Future::poll
+    other_wakers: AnotherWaker, 'a', 0.1, ("", " polls first with another waker");
+
+    /// After a poll of it, a host is paused, as by [`Host::pause`](super::Host::pause), for between
+    /// a 256th of the [longest delay](Faults::longest_delay) and all of it. This includes the host
+    /// of the main future.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::yield_now;
+    /// use joint_sim::{Builder, Faults};
+    ///
+    /// let took = |faults| Builder::new(1).faults(faults).run(yield_now()).unwrap().elapsed;
+    /// assert!(took(Faults::none()).is_zero());
+    /// assert!(!took(Faults::none().pauses(1.0)).is_zero());
+    /// ```
+    pauses: Pause, 'h', 0.02, ("the host of ", " pauses");
+
+    /// A [`fault`] site is active in half of the runs, or in this share of them if that is more. In
+    /// a run in which it is active, it fires in this share of its calls.
+    ///
+    /// [`fault`]: super::fault
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{self as sim, Builder, Faults};
+    ///
+    /// let fired = |seed| {
+    ///     let settings = Builder::new(seed).faults(Faults::none().sites(0.5));
+    ///     let run = settings.run(async { (0..100).filter(|_| sim::fault("disk")).count() });
+    ///     run.unwrap().output
+    /// };
+    /// assert!((0..10).any(|seed| fired(seed) == 0));
+    /// assert!((0..10).any(|seed| (25..75).contains(&fired(seed))));
+    /// ```
+    sites: Site, 's', 0.25, ("a site of ", " fires");
+
+    /// A future in [`may_cancel`](super::may_cancel) is dropped, or a task that
+    /// [`cancel_tasks`](Faults::cancel_tasks) names is cancelled. This is decided each time that
+    /// the one is pending, or the other is about to be polled.
+    cancellations: Cancelled, 'c', 0.1, ("a future of ", " is dropped");
+
+    /// A poll of a future in [`may_panic`](super::may_panic) panics.
+    panics: Panicked, 'x', 0.02, ("", " panics");
+
+    /// An operation of a file ([`fs`](super::fs)) fails. If it is a sync, a part of what it was to
+    /// write is not on the disk, and the next sync does not write that either.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults, fs::File};
+    /// use std::io::ErrorKind;
+    ///
+    /// let write = async || File::create("log").await?.write_all_at(b"hello", 0).await;
+    /// let run = |faults| Builder::new(1).faults(faults).run(write()).unwrap();
+    /// let error = |faults| run(faults).output.unwrap_err();
+    /// assert_eq!(error(Faults::none().disk_errors(1.0)).kind(), ErrorKind::Other);
+    /// assert_eq!(error(Faults::none().full_disks(1.0)).kind(), ErrorKind::StorageFull);
+    /// ```
+    disk_errors: DiskError, 'e', 0.01, ("the disk of ", " fails");
+
+    /// A write that makes a file longer finds its disk full, which stays so for up to a second of
+    /// virtual time.
+    full_disks: FullDisk, 'f', 0.01, ("the disk of ", " is full");
+
+    /// A read or write of a stream or of a file ([`fs`](super::fs)) takes only a part of the bytes,
+    /// as it may do at any time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_sim::{Builder, Faults, fs::File};
+    ///
+    /// let run = |faults| Builder::new(1).faults(faults).run(async {
+    ///     File::create("log").await?.write_at(b"hello", 0).await
+    /// });
+    /// let written = |faults| run(faults).unwrap().output.unwrap();
+    /// assert_eq!(written(Faults::none()), 5);
+    /// assert!((1..5).contains(&written(Faults::none().short_transfers(1.0))));
+    /// ```
+    short_transfers: ShortTransfer, 'b', 0.1, ("", " reads or writes only a part");
+
+    /// The port of a listener that the program has dropped stays in use for up to a minute of
+    /// virtual time: another process has got it, or the system keeps it for the connections that
+    /// there were. A host that is started again finds its ports free.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::{io::TcpListener, time::sleep};
+    /// use joint_sim::{Builder, Faults};
+    /// use std::{io::ErrorKind, time::Duration};
+    ///
+    /// let run = Builder::new(1).faults(Faults::none().busy_ports(1.0)).run(async {
+    ///     drop(TcpListener::bind("127.0.0.1:80").await.unwrap());
+    ///     let error = TcpListener::bind("127.0.0.1:80").await.unwrap_err();
+    ///     assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    ///     sleep(Duration::from_secs(60)).await;
+    ///     TcpListener::bind("127.0.0.1:80").await.unwrap();
+    /// });
+    /// run.unwrap();
+    /// ```
+    busy_ports: BusyPort, 'u', 0.1, ("the port of a listener of ", " stays in use");
+
+    /// A socket that is bound to port 0, or that connects, gets the port that another one has just
+    /// given up. So the same address is another peer.
+    reused_ports: ReusedPort, 'v', 0.1, ("", " gets a port that was just given up");
+
+    /// An `accept` fails, because the connection is gone or because too many files are open. Or an
+    /// attempt to connect is refused, or times out.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::io::{TcpListener, TcpStream};
+    /// use joint_sim::{Builder, Faults};
+    ///
+    /// let run = Builder::new(1).faults(Faults::none().socket_errors(1.0)).run(async {
+    ///     let _listener = TcpListener::bind("127.0.0.1:80").await.unwrap();
+    ///     TcpStream::connect("127.0.0.1:80").await.unwrap_err();
+    /// });
+    /// run.unwrap();
+    /// ```
+    socket_errors: SocketError, 'n', 0.01, ("", " cannot connect or accept");
+
+    /// The clocks of a host are wrong from its first start on, as by
+    /// [`Host::clock`](super::Host::clock): by up to a minute, and by a drift of up to 1,000 parts
+    /// per million. They are set again up to three times in a run, after any poll, as a daemon for
+    /// the time of day does. The host of the main future has the right time.
+    ///
+    /// # Example
+    /// ```
+    /// use joint_executor::time::wall;
+    /// use joint_sim::{Builder, Faults, Host, HostEnd};
+    ///
+    /// let is_right = |faults| {
+    ///     let run = Builder::new(1).faults(faults).run(async {
+    ///         let start = wall();
+    ///         let host = Host::new("a");
+    ///         host.run(move || async move { assert_eq!(wall(), start) });
+    ///         host.ended().await == HostEnd::Returned
+    ///     });
+    ///     run.unwrap().output
+    /// };
+    /// assert!(is_right(Faults::none()) && !is_right(Faults::none().clocks(1.0)));
+    /// ```
+    clocks: Clock, 'k', 1.0, ("the clocks of the host of ", " are set");
+
+    /// A datagram between two hosts is lost, or is late by up to the
+    /// [longest delay](Faults::longest_delay). A part of a stream is lost likewise, and sent again.
+    /// A [`Link`](super::net::Link) that loses more keeps its own probability.
+    loss: Loss, 'l', 0.1, ("a message of ", " is lost");
+
+    /// A datagram between two hosts arrives a second time, up to the
+    /// [longest delay](Faults::longest_delay) later.
+    duplication: Duplicate, 'm', 0.1, ("a message of ", " arrives twice");
+
+    /// When something is sent from one host to another, the links between the two are cut, or that
+    /// in one direction, or all links of one of them. They heal after up to 30 seconds, of which
+    /// all
+    /// orders of magnitude are equally likely. This happens up to 16 times in a run.
+    ///
+    /// # Example
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use joint_executor::{io::UdpSocket, time::{sleep, timeout}};
+    /// use joint_sim::{Builder, Faults, Host};
+    ///
+    /// let arrives = |faults| Builder::new(1).faults(faults).run(async {
+    ///     let socket = UdpSocket::bind("0.0.0.0:1").await.unwrap();
+    ///     Host::new("a").run(|| async {
+    ///         let socket = UdpSocket::bind("0.0.0.0:0").await.unwrap();
+    ///         socket.send_to(b"hello", "main:1").await.unwrap();
+    ///         sleep(Duration::MAX).await;
+    ///     });
+    ///     timeout(Duration::from_secs(1), socket.recv(&mut [0; 5])).await.is_ok()
+    /// });
+    /// assert!(arrives(Faults::none()).unwrap().output);
+    /// assert!(!arrives(Faults::none().loss(1.0)).unwrap().output);
+    /// ```
+    cuts: Cut, 'q', 0.05, ("a link of the host of ", " is cut");
+
+    /// After a poll of it, a host is killed that [may crash](super::Host::may_crash): its program,
+    /// or the power of the machine. It starts again after up to 10 seconds, of which all orders of
+    /// magnitude are equally likely. This happens up to 8 times in a run.
+    kills: Kill, 'z', 0.05, ("the host of ", " crashes");
+}
 
 pub(super) const FAULT_PANIC: &str = "a panic that the simulation's faults have asked for";
 

@@ -12,7 +12,6 @@ use std::{
 
 use super::{
     super::{
-        chance::Decision,
         failure::Failure,
         record::{Actor, Event, What, lines},
         trace::Trace,
@@ -42,29 +41,28 @@ use super::{
 /// assert_eq!(again.runs(), 1);
 /// ```
 pub struct Found {
-    failure: Failure,
-    plan: Plan,
-    fingerprint: Option<Fingerprint>,
+    pub(super) failure: Failure,
+    pub(super) plan: Plan,
+    /// What the run has done.
+    pub(super) fingerprint: Option<Fingerprint>,
     run: u64,
-    shrunk: Option<Shrunk>,
+    pub(super) shrunk: Option<Shrunk>,
     /// Why the failure is not shrunk or has no files.
-    note: String,
-    /// The tasks that the last steps name.
-    tasks: Vec<String>,
-    /// The lines of the report about the numbers that the program has drawn.
-    drawn: String,
-    /// The lines about faults of hosts, links and disks, of which the last steps may not tell.
-    faults: String,
+    pub(super) note: String,
+    /// What the report tells after the failure: the numbers that the program has drawn, the faults
+    /// of hosts, links and disks, of which the last steps may not tell, and the tasks that those
+    /// name.
+    details: String,
     /// The files with all steps: the list, and the one for Perfetto.
     files: Vec<PathBuf>,
 }
 
-struct Shrunk {
-    plan: Plan,
-    fingerprint: Fingerprint,
+pub(super) struct Shrunk {
+    pub(super) plan: Plan,
+    pub(super) fingerprint: Fingerprint,
     /// The number of decisions before that are not the tamest.
-    before: usize,
-    runs: u32,
+    pub(super) before: usize,
+    pub(super) runs: u32,
 }
 
 impl Found {
@@ -76,24 +74,9 @@ impl Found {
             run,
             shrunk: None,
             note: String::new(),
-            tasks: Vec::new(),
-            drawn: String::new(),
-            faults: String::new(),
+            details: String::new(),
             files: Vec::new(),
         }
-    }
-
-    pub(super) fn plan(&self) -> &Plan {
-        &self.plan
-    }
-
-    /// Sets what the run has done, which took so many steps.
-    pub(super) fn is_run_of(&mut self, trace: &Trace, steps: u64) {
-        self.fingerprint = Some(Fingerprint::of(trace, steps));
-    }
-
-    pub(super) fn note(&mut self, note: &str) {
-        self.note += note;
     }
 
     pub(super) fn does_not_repeat(&mut self, difference: Option<String>) {
@@ -101,33 +84,26 @@ impl Found {
         self.note += &difference.unwrap_or_default();
     }
 
-    pub(super) fn shrunk_to(
-        &mut self,
-        plan: Plan,
-        fingerprint: Fingerprint,
-        before: &[Decision],
-        runs: u32,
-        failure: Failure,
-    ) {
-        self.shrunk = Some(Shrunk {
-            before: before.iter().filter(|one| one.is_wild()).count(),
-            plan,
-            fingerprint,
-            runs,
-        });
-        self.failure = failure;
-    }
-
     pub(super) fn with_trace(mut self, trace: Trace) -> Self {
         let last = self.failure.last().iter();
         let actors: BTreeSet<_> = last.map(|event| event.actor).collect();
         let is_task = |actor: &Actor| trace.named(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
-        self.tasks = tasks.map(|actor| trace.shown(actor)).collect();
-        let drew = |event: &&Event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0);
-        self.drawn = lines(trace.events.iter().filter(drew).take(MOST_DRAWN));
-        let told = |event: &&Event| matches!(event.what, What::Told(_));
-        self.faults = lines(trace.events.iter().filter(told).take(MOST_DRAWN));
+        let tasks = lines(tasks.map(|actor| trace.shown(actor)));
+        let first = |is_one: fn(&&Event) -> bool| {
+            lines(trace.events.iter().filter(is_one).take(MOST_DRAWN))
+        };
+        let drawn = first(|event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0));
+        let faults = first(|event| matches!(event.what, What::Told(_)));
+        for (title, all) in [
+            ("drawn, and not 0 (at most the first 20)", drawn),
+            ("the faults (at most the first 20)", faults),
+            ("the tasks of these steps", tasks),
+        ] {
+            if !all.is_empty() {
+                self.details += &format!("{title}:\n{all}");
+            }
+        }
         match self.write(trace) {
             Ok(files) => self.files = files.into(),
             Err(error) => self.note += &format!("the steps could not be written: {error}\n"),
@@ -138,16 +114,15 @@ impl Found {
     fn write(&self, mut trace: Trace) -> io::Result<[PathBuf; 2]> {
         let name = file_name();
         // The process is named too, because two checkouts may run the same test at once.
-        let (seed, process) = (self.plan.seed(), std::process::id());
+        let (seed, process) = (self.plan.seed, std::process::id());
         let folder = folder();
         fs::create_dir_all(&folder)?;
         // A test may make several checks.
         let mut list = None;
         let files = (1..).find_map(|number| {
-            let number = if number == 1 {
-                String::new()
-            } else {
-                format!("-{number}")
+            let number = match number {
+                1 => String::new(),
+                _ => format!("-{number}"),
             };
             let own = format!("joint-sim-{name}-{seed}-{process}{number}");
             let files = ["txt", "json"].map(|ending| folder.join(format!("{own}.{ending}")));
@@ -196,11 +171,7 @@ impl Found {
     /// Returns the value of `JOINT_SIM_REPLAY` that replays the shrunk run.
     pub fn shrunk_replay(&self) -> Option<String> {
         let shrunk = self.shrunk.as_ref();
-        shrunk.map(
-            |Shrunk {
-                 plan, fingerprint, ..
-             }| format!("{plan}@{fingerprint}"),
-        )
+        shrunk.map(|shrunk| format!("{}@{}", shrunk.plan, shrunk.fingerprint))
     }
 
     /// Returns how many decisions of the shrunk run are not the tamest. Numbers that the
@@ -267,22 +238,7 @@ impl fmt::Display for Found {
         for (name, file) in names.iter().zip(&self.files) {
             writeln!(f, "{name}{}", file.display())?;
         }
-        write!(f, "{}{}", self.note, self.failure)?;
-        if !self.drawn.is_empty() {
-            let Self { drawn, .. } = self;
-            write!(
-                f,
-                "drawn, and not 0 (at most the first {MOST_DRAWN}):\n{drawn}"
-            )?;
-        }
-        if !self.faults.is_empty() {
-            let Self { faults, .. } = self;
-            write!(f, "the faults (at most the first {MOST_DRAWN}):\n{faults}")?;
-        }
-        if !self.tasks.is_empty() {
-            write!(f, "the tasks of these steps:\n{}", lines(&self.tasks))?;
-        }
-        Ok(())
+        write!(f, "{}{}{}", self.note, self.failure, self.details)
     }
 }
 

@@ -106,7 +106,7 @@ impl Night {
         if let Some(loaded) = known.loaded.pop_front() {
             return Some(loaded);
         }
-        let mut chance = Chance::new(new.seed());
+        let mut chance = Chance::new(new.seed);
         let mut draw = || chance.plan();
         if known.runs <= self.plain || draw() % 2 == 0 {
             return Some(new);

@@ -19,7 +19,7 @@ const MOST_PLACES: u32 = 1 << 24;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Plan {
-    seed: u64,
+    pub(super) seed: u64,
     how: How,
     /// What the run has of the faults of the check, if not all.
     swarm: Option<Swarm>,
@@ -33,9 +33,8 @@ enum How {
         depth: u32,
         expected: u64,
     },
-    List(Vec<Decision>),
-    /// After these decisions, those of another seed.
-    Branch(Vec<Decision>, u64),
+    /// These decisions, and after them those of another seed, or else the tamest.
+    List(Vec<Decision>, Option<u64>),
 }
 
 impl Plan {
@@ -61,7 +60,7 @@ impl Plan {
     /// Returns the plan of a run with these decisions. The seed decides what is drawn after them.
     pub(super) fn list(&self, decisions: &[Decision]) -> Self {
         Self {
-            how: How::List(decisions.to_vec()),
+            how: How::List(decisions.to_vec(), None),
             ..self.clone()
         }
     }
@@ -74,7 +73,7 @@ impl Plan {
         let how = match draw() % 2 {
             0 => {
                 decisions.truncate(at);
-                How::Branch(decisions, draw().into())
+                How::List(decisions, Some(draw().into()))
             }
             _ => {
                 // All orders of magnitude are as likely.
@@ -84,7 +83,7 @@ impl Plan {
                     .skip(at)
                     .take(1)
                     .for_each(|one| one.made = made.into());
-                How::List(decisions)
+                How::List(decisions, None)
             }
         };
         Self {
@@ -93,32 +92,23 @@ impl Plan {
         }
     }
 
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
-    }
-
     pub(super) fn of(&self, settings: &Builder) -> Builder {
-        let (scheduler, expected) = match self.how {
-            How::Random | How::List(_) | How::Branch(..) => {
-                (Scheduler::Random, settings.expected_steps)
-            }
-            How::RoundRobin => (Scheduler::RoundRobin, settings.expected_steps),
-            How::Pct { depth, expected } => (Scheduler::Pct { depth }, expected),
-        };
         let faults = &settings.faults;
         let swarm = self.swarm.as_ref();
-        Builder {
+        let own = Builder {
             seed: self.seed,
-            replay: Some(self.command()),
+            replay: Some(Self::command_of(&self.to_string())),
             faults: swarm.map_or_else(|| faults.clone(), |swarm| swarm.of(faults)),
             ..settings.clone()
+        };
+        match self.how {
+            How::Random | How::List(..) => own.scheduler(Scheduler::Random),
+            How::RoundRobin => own.scheduler(Scheduler::RoundRobin),
+            How::Pct { depth, expected } => {
+                let scheduler = Scheduler::Pct { depth };
+                own.scheduler(scheduler).expected_steps(expected)
+            }
         }
-        .scheduler(scheduler)
-        .expected_steps(expected)
-    }
-
-    pub(super) fn command(&self) -> String {
-        Self::command_of(&self.to_string())
     }
 
     /// Returns the command for a replay with this text.
@@ -135,7 +125,7 @@ impl Plan {
     /// Returns the number of decisions that are not the tamest, if the plan has decisions.
     pub(super) fn wild(&self) -> usize {
         match &self.how {
-            How::List(decisions) => decisions.iter().filter(|one| one.is_wild()).count(),
+            How::List(decisions, _) => decisions.iter().filter(|one| one.is_wild()).count(),
             _ => 0,
         }
     }
@@ -150,13 +140,13 @@ impl Plan {
 
     pub(super) fn chance(&self) -> Chance {
         let mut chance = Chance::new(self.seed);
-        if let How::List(decisions) | How::Branch(decisions, _) = &self.how {
+        if let How::List(decisions, after) = &self.how {
             chance.replay(decisions);
             // What a run of the shrinking has made counts.
             chance.keep();
-        }
-        if let How::Branch(_, seed) = self.how {
-            chance.draw_after(seed);
+            if let Some(seed) = *after {
+                chance.draw_after(seed);
+            }
         }
         chance
     }
@@ -194,10 +184,10 @@ impl fmt::Display for Plan {
             How::Random => write!(f, "random:{seed}")?,
             How::RoundRobin => write!(f, "round-robin:{seed}")?,
             How::Pct { depth, expected } => write!(f, "pct:{depth}:{expected}:{seed}")?,
-            How::List(decisions) | How::Branch(decisions, _) => {
-                match self.how {
-                    How::Branch(_, after) => write!(f, "branch:{seed}:{after}:")?,
-                    _ => write!(f, "list:{seed}:")?,
+            How::List(decisions, after) => {
+                match after {
+                    Some(after) => write!(f, "branch:{seed}:{after}:")?,
+                    None => write!(f, "list:{seed}:")?,
                 }
                 let mut comma = "";
                 // Each kind is counted on its own.
@@ -273,8 +263,10 @@ impl FromStr for Plan {
                 let (depth, expected) = (small(depth)?, number(expected)?);
                 (seed, How::Pct { depth, expected })
             }
-            ["list", seed, list] => (seed, How::List(decisions(list)?)),
-            ["branch", seed, after, list] => (seed, How::Branch(decisions(list)?, number(after)?)),
+            ["list", seed, list] => (seed, How::List(decisions(list)?, None)),
+            ["branch", seed, after, list] => {
+                (seed, How::List(decisions(list)?, Some(number(after)?)))
+            }
             _ => {
                 return Err(
                     "it is none of random:SEED, round-robin:SEED, pct:DEPTH:STEPS:SEED, \

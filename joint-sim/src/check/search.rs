@@ -20,7 +20,7 @@ use super::{
         trace::Trace,
         world::quiet,
     },
-    Check, Checked, Found, Run, canary, named,
+    Check, Checked, Found, Run, named,
     night::Night,
     plan::Plan,
     test_name,
@@ -110,13 +110,12 @@ impl Check {
         // A run that is stuck takes long, and leaks.
         let is_stuck = one.ended.as_ref().is_err_and(Failure::is_stuck);
         let again = (is_canary && !is_stuck).then(|| run(&plan, settings));
-        let difference =
-            again.and_then(|again| canary::difference(&one.kept.trace, &again.kept.trace));
+        let difference = again.and_then(|again| one.kept.trace.difference(&again.kept.trace));
         let (failure, kept) = match (difference.map(Kind::Differs), one.ended) {
             (None, Ok(())) => return Ok(passed(one.panics, one.steps)),
             (None, Err(failure)) => (failure, None),
             (Some(kind), _) => {
-                let failure = Failure::new(plan.seed(), kind, one.steps, 0, [].into());
+                let failure = Failure::new(plan.seed, kind, one.steps, 0, [].into());
                 (failure, Some(one.kept.trace))
             }
         };

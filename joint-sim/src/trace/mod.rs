@@ -2,9 +2,9 @@
 
 mod perfetto;
 
-use std::fmt;
+use std::fmt::{self, Write};
 
-use super::record::{Actor, Event, Named, fold};
+use super::record::{Actor, Event, Named, What, fold};
 
 /// Everything that has happened in a run, if [`Builder::trace`](super::Builder::trace) asked for
 /// it.
@@ -49,6 +49,35 @@ impl Trace {
     }
 
     /// Returns the task's own name, or else the file and the line of its spawn.
+    /// Says where another run differs that should be the same.
+    pub(super) fn difference(&self, other: &Self) -> Option<String> {
+        let pairs = self.events.iter().zip(&other.events);
+        let same = pairs.take_while(|(one, other)| one == other).count();
+        let (first, second) = (self.events.get(same), other.events.get(same));
+        if first.is_none() && second.is_none() {
+            return None;
+        }
+        let shown = |run: &Self, event: Option<&Event>| match event {
+            Some(event) => format!("{event} ({})", run.shown(event.actor)),
+            None => "the end".to_string(),
+        };
+        let mut text = format!(
+            "two runs with the same seed differ, so the seed does not decide everything\n\
+            event {same} is the first that differs:\n  in the first run:  {}\n  \
+            in the second run: {}\n",
+            shown(self, first),
+            shown(other, second),
+        );
+        let ran = |event: &&Event| matches!(event.what, What::Ran { .. });
+        if let Some(before) = self.events[..same].iter().rfind(ran) {
+            let before = self.shown(before.actor);
+            let _ = writeln!(text, "the last that ran before it: {before}");
+        }
+        text += "the usual suspects are hash maps with random state, real time (std::time), \
+            threads, addresses as numbers, and state that is left from the run before\n";
+        Some(text)
+    }
+
     fn short_name(&self, actor: Actor) -> String {
         let Some(named) = self.named(actor) else {
             return String::new();
