@@ -29,9 +29,8 @@ pub(crate) enum Input {
 }
 
 /// A read with a buffer of any type.
-pub(crate) trait Left: Send {
+pub(crate) trait Left: Keep + Send {
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<Vec<u8>>>;
-    fn rest(&mut self) -> bool;
 }
 
 impl<B: BufferMut> Left for Request<Read<B>> {
@@ -41,10 +40,6 @@ impl<B: BufferMut> Left for Request<Read<B>> {
             // SAFETY: the kernel has written this many bytes to the start of the buffer's memory.
             count.map(|count| unsafe { slice::from_raw_parts(start, count) }.to_vec())
         })
-    }
-
-    fn rest(&mut self) -> bool {
-        self.rest()
     }
 }
 

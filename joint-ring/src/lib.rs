@@ -6,7 +6,7 @@
 //! when the socket is ready.
 //!
 //! ```
-//! # #[cfg(target_os = "linux")] fn main() -> std::io::Result<()> {
+//! # fn main() -> std::io::Result<()> {
 //! use joint_executor::{block_on, spawn_blocking};
 //! use joint_ring::{File, Ring};
 //!
@@ -22,7 +22,6 @@
 //! assert!(block_on(read("Cargo.toml"))?.starts_with(b"[package]"));
 //! # Ok(())
 //! # }
-//! # #[cfg(not(target_os = "linux"))] fn main() {}
 //! ```
 //!
 //! # Buffers
@@ -98,44 +97,27 @@
 //! Everything else here is safe to use.
 //!
 //! [`spawn_blocking`]: https://docs.rs/joint-executor/latest/joint_executor/fn.spawn_blocking.html
-#![cfg_attr(
-    not(target_os = "linux"),
-    allow(rustdoc::broken_intra_doc_links, reason = "the package is empty")
-)]
+#![cfg(target_os = "linux")]
 
-#[cfg(target_os = "linux")]
 #[cfg_attr(not(joint_loom), allow(unreachable_pub, reason = "only models see it"))]
 mod bell;
-#[cfg(target_os = "linux")]
 mod block;
-#[cfg(target_os = "linux")]
 mod buffer;
-#[cfg(target_os = "linux")]
 mod file;
-#[cfg(target_os = "linux")]
 #[cfg_attr(not(joint_loom), allow(unreachable_pub, reason = "only models see it"))]
 mod gate;
-#[cfg(target_os = "linux")]
 mod input;
-#[cfg(all(joint_loom, target_os = "linux"))]
+#[cfg(joint_loom)]
 #[doc(hidden)]
 pub mod model;
-#[cfg(target_os = "linux")]
 mod operation;
-#[cfg(target_os = "linux")]
 mod queues;
-#[cfg(target_os = "linux")]
 mod ring;
-#[cfg(target_os = "linux")]
 mod server;
-#[cfg(target_os = "linux")]
 mod tcp;
-#[cfg(target_os = "linux")]
 mod transfer;
-#[cfg(target_os = "linux")]
 mod turns;
 
-#[cfg(target_os = "linux")]
 pub use self::{
     buffer::{Buffer, BufferMut},
     file::File,

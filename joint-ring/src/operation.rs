@@ -11,7 +11,10 @@ use std::io;
 
 use joint::budget::{self, Turn};
 
-use crate::block::{Answered, Data, Head, Waiting};
+use crate::{
+    block::{Answered, Data, Head, Waiting},
+    turns::Keep,
+};
 
 /// The kernel as an operation sees it: the ring that it was started on. The models have a thread in
 /// its place.
@@ -92,27 +95,6 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
         })
     }
 
-    /// Keeps the operation for a later poll, without the waker of the last one. Returns false if
-    /// it has not begun, or has ended.
-    pub(crate) fn rest(&mut self) -> bool {
-        match mem::replace(&mut self.0, State::Ended) {
-            State::Started(waiting, ring, turn) => {
-                if let Some(turn) = turn {
-                    ring.submit(turn);
-                }
-                let mut nobody = Context::from_waker(Waker::noop());
-                if let Poll::Ready(answered) = self.wait(waiting, &mut nobody, || ring) {
-                    self.0 = State::Answered(answered);
-                }
-                true
-            }
-            other => {
-                self.0 = other;
-                matches!(self.0, State::Answered(_))
-            }
-        }
-    }
-
     /// Moves the operation out.
     pub(crate) fn take(&mut self) -> Self {
         Self(mem::replace(&mut self.0, State::Ended))
@@ -131,6 +113,29 @@ impl<D: Data, K: Kernel<Entry = D::Entry>> Operation<D, K> {
             self.0 = State::Started(waiting, ring(), None);
         }
         poll
+    }
+}
+
+impl<D: Data, K: Kernel<Entry = D::Entry>> Keep for Operation<D, K> {
+    /// Keeps the operation for a later poll, without the waker of the last one. Returns false if
+    /// it has not begun, or has ended.
+    fn rest(&mut self) -> bool {
+        match mem::replace(&mut self.0, State::Ended) {
+            State::Started(waiting, ring, turn) => {
+                if let Some(turn) = turn {
+                    ring.submit(turn);
+                }
+                let mut nobody = Context::from_waker(Waker::noop());
+                if let Poll::Ready(answered) = self.wait(waiting, &mut nobody, || ring) {
+                    self.0 = State::Answered(answered);
+                }
+                true
+            }
+            other => {
+                self.0 = other;
+                matches!(self.0, State::Answered(_))
+            }
+        }
     }
 }
 

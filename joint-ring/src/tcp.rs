@@ -16,7 +16,7 @@ use crate::{
     input::{self, Input, is_cancelled},
     ring::{Request, started},
     transfer::{self, Place},
-    turns::{Keep, Turns},
+    turns::Turns,
 };
 
 /// A TCP socket that waits for connections.
@@ -85,12 +85,6 @@ impl TcpListener {
     /// Returns the socket of the standard library. Its methods block.
     pub fn get_ref(&self) -> &net::TcpListener {
         &self.socket
-    }
-}
-
-impl Keep for Request<Accept> {
-    fn rest(&mut self) -> bool {
-        self.rest()
     }
 }
 

@@ -3,10 +3,10 @@
 
 use std::{
     fs, io,
-    io::{Read, Write},
+    io::{Read as _, Write},
     net,
     path::PathBuf,
-    pin::{Pin, pin},
+    pin::pin,
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering},
@@ -17,16 +17,9 @@ use std::{
 
 use futures_lite::future::{poll_once, yield_now};
 use joint_executor::{Executor, block_on};
-use joint_ring::{Buffer, BufferMut, File, Ring, TcpListener, TcpStream};
+use joint_ring::{Buffer, BufferMut, File, TcpListener, TcpStream};
 
-/// Returns whether there is io_uring here.
-fn is_here() -> bool {
-    let ring = Ring::new();
-    if let Err(error) = &ring {
-        println!("skipped: {error}");
-    }
-    ring.is_ok()
-}
+use crate::{Read, again, connected, is_here, waiting};
 
 /// Runs a test where there is io_uring.
 fn on_a_ring(test: impl Future<Output = ()>) {
@@ -61,21 +54,6 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         let _ = fs::remove_file(&self.0);
     }
-}
-
-/// Two connected sockets, ours and one that blocks.
-async fn connected() -> (TcpStream, net::TcpStream) {
-    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = TcpStream::connect(listener.local_addr().unwrap())
-        .await
-        .unwrap();
-    (ours, listener.accept().unwrap().0)
-}
-
-/// The same connection once more, with reads of its own.
-fn again(stream: &TcpStream) -> TcpStream {
-    let socket = stream.get_ref().try_clone().unwrap();
-    socket.try_into().unwrap()
 }
 
 #[test]
@@ -516,31 +494,11 @@ fn a_task_may_move_while_the_kernel_works() {
     assert_eq!(block_on(task).unwrap(), 4);
 }
 
-/// Reads that wait for a peer, so many that further requests of this thread are queued.
-struct Busy {
-    reads: Vec<Pin<Box<dyn Future<Output = io::Result<usize>> + Send>>>,
-    peer: net::TcpStream,
-}
-
-impl Busy {
-    async fn new() -> Self {
-        let (ours, peer) = connected().await;
-        let mut reads: Vec<Pin<Box<dyn Future<Output = _> + Send>>> = Vec::new();
-        for _ in 0..20 {
-            let ours = again(&ours);
-            reads.push(Box::pin(async move { ours.read(vec![0; 1]).await.0 }));
-        }
-        for read in &mut reads {
-            assert!(poll_once(read).await.is_none());
-        }
-        Self { reads, peer }
-    }
-
-    async fn end(mut self) {
-        self.peer.write_all(&[7; 20]).unwrap();
-        for read in self.reads {
-            assert_eq!(read.await.unwrap(), 1);
-        }
+/// Ends reads that wait.
+async fn end((reads, mut peer): (Vec<Read>, net::TcpStream)) {
+    peer.write_all(&vec![8; reads.len()]).unwrap();
+    for read in reads {
+        assert_eq!(read.await.1, [8]);
     }
 }
 
@@ -550,11 +508,11 @@ fn a_queued_operation_depends_on_no_other_one() {
     on_a_ring(async {
         let file = Temporary::new(b"0123456789");
         let file = File::from(fs::File::open(&file.0).unwrap());
-        let busy = Busy::new().await;
+        let busy = waiting(20).await;
         let mut forgotten = Box::pin(file.read_at(vec![0; 4], 0));
         assert!(poll_once(&mut forgotten).await.is_none(), "it is queued");
         assert_eq!(file.read_at(vec![0; 4], 4).await.1, b"4567");
-        busy.end().await;
+        end(busy).await;
         assert_eq!(forgotten.await.1, b"0123");
     });
 }
@@ -565,7 +523,7 @@ fn a_queued_operation_may_move_or_be_dropped() {
         let file = Temporary::new(b"0123456789");
         let buffers = Arc::new(AtomicUsize::new(0));
         let file = Arc::new(File::from(fs::File::open(&file.0).unwrap()));
-        let busy = Busy::new().await;
+        let busy = waiting(20).await;
         let mut dropped = Box::pin(file.read_at(Counted::new(&buffers), 0));
         assert!(poll_once(&mut dropped).await.is_none());
         let there = file.clone();
@@ -574,7 +532,7 @@ fn a_queued_operation_may_move_or_be_dropped() {
         drop(dropped);
         let moved = thread::spawn(move || block_on(moved));
         assert_eq!(moved.join().unwrap(), b"4567");
-        busy.end().await;
+        end(busy).await;
         while buffers.load(Ordering::Relaxed) > 0 {
             yield_now().await;
         }
@@ -590,9 +548,8 @@ fn a_queued_operation_ends_with_its_thread() {
     let file = File::from(fs::File::open(&file.0).unwrap());
     let mut queued = Box::pin(async move { file.read_at(vec![0; 4], 4).await.0 });
     let queued = thread::spawn(|| {
-        let busy = block_on(Busy::new());
+        let (_reads, _peer) = block_on(waiting(20));
         assert!(block_on(poll_once(&mut queued)).is_none());
-        drop(busy.peer);
         queued
     });
     let queued = queued.join().unwrap();
@@ -609,7 +566,7 @@ fn a_full_queue_is_submitted() {
     on_a_ring(async {
         let file = Temporary::new(&[7; 4096]);
         let file = File::from(fs::File::open(&file.0).unwrap());
-        let busy = Busy::new().await;
+        let busy = waiting(20).await;
         let mut reads: Vec<_> = (0..1_000)
             .map(|_| Box::pin(file.read_at(vec![0; 64], 64)))
             .collect();
@@ -619,7 +576,7 @@ fn a_full_queue_is_submitted() {
         for read in reads {
             assert_eq!(read.await.0.unwrap(), 64);
         }
-        busy.end().await;
+        end(busy).await;
     });
 }
 

@@ -4,16 +4,14 @@
 
 use std::{
     io::{self, Write},
-    net,
-    pin::Pin,
     sync::Arc,
     thread,
 };
 
-use crate::refusal::CALLS;
+use crate::{refusal::CALLS, waiting};
 use futures_lite::future::poll_once;
 use joint_executor::{Executor, block_on};
-use joint_ring::{File, Ring, TcpStream};
+use joint_ring::{File, Ring};
 
 /// Returns the errors of a ring and of operations on a thread where a call is refused.
 fn errors(call: libc::c_long, errno: i32) -> [io::Error; 3] {
@@ -43,11 +41,7 @@ fn needed() -> &'static [libc::c_long] {
 fn is_here() -> bool {
     // SAFETY: the call takes a number.
     unsafe { libc::alarm(600) };
-    let ring = Ring::new();
-    if let Err(error) = &ring {
-        println!("skipped, all but a refusal of io_uring_setup: {error}");
-    }
-    ring.is_ok()
+    crate::is_here()
 }
 
 #[test]
@@ -81,27 +75,6 @@ fn a_refusal_is_not_remembered_for_other_threads() {
         thread::spawn(|| Ring::new().is_ok()).join().unwrap(),
         before
     );
-}
-
-type Read = Pin<Box<dyn Future<Output = (io::Result<usize>, Vec<u8>)> + Send>>;
-
-/// Reads that wait for a peer, which the kernel has taken.
-fn waiting(count: usize) -> (Vec<Read>, net::TcpStream) {
-    let listener = net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let ours = TcpStream::connect(listener.local_addr().unwrap());
-    let ours = block_on(ours).unwrap();
-    let read = |_| {
-        let ours = ours.get_ref().try_clone().unwrap();
-        let ours = TcpStream::try_from(ours).unwrap();
-        Box::pin(async move { ours.read(vec![7]).await }) as Read
-    };
-    let mut reads: Vec<_> = (0..count).map(read).collect();
-    for read in &mut reads {
-        assert!(block_on(poll_once(read)).is_none());
-    }
-    // One more poll asks the kernel for those that were queued.
-    assert!(block_on(poll_once(reads.last_mut().unwrap())).is_none());
-    (reads, listener.accept().unwrap().0)
 }
 
 /// Operations on a file that are all due at once, on a ring whose requests the kernel refuses with
@@ -156,7 +129,7 @@ fn a_kernel_that_refuses_later_gives_back_what_it_did_not_take() {
         {
             for (taken, refused) in [(1, 1), (1, 0), (20, 1), (20, 9), (20, 300)] {
                 let ends = thread::spawn(move || {
-                    let (reads, peer) = waiting(taken);
+                    let (reads, peer) = block_on(waiting(taken));
                     crate::refusal::refuse(calls, errno).unwrap();
                     all_refused(refused, errno);
                     (reads, peer)
@@ -189,7 +162,7 @@ fn an_executor_ends_although_the_kernel_refuses() {
         let ended = thread::spawn(move || {
             // Its worker is this thread, which the filter is for.
             let mut executor = Executor::builder().build_current_thread().unwrap();
-            let (reads, peer) = executor.1.block_on(async { waiting(3) });
+            let (reads, peer) = executor.1.block_on(waiting(3));
             crate::refusal::refuse(calls, libc::EPERM).unwrap();
             drop(executor);
             (reads, peer)
@@ -212,7 +185,7 @@ fn a_request_that_another_thread_may_not_submit_is_given_back() {
     if !is_here() {
         return;
     }
-    let (reads, mut peer) = waiting(20);
+    let (reads, mut peer) = block_on(waiting(20));
     let file = Arc::new(File::from(std::fs::File::open("Cargo.toml").unwrap()));
     let (forgotten, moved) = (file.clone(), file.clone());
     let mut forgotten = Box::pin(async move { forgotten.read_at(vec![7; 9], 0).await });
