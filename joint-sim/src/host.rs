@@ -126,15 +126,21 @@ impl Host {
     /// # Panics
     /// If the host is running already.
     #[track_caller]
-    pub fn run<F, M>(&self, mut main: F)
+    pub fn run<F, M>(&self, main: F)
     where
         F: FnMut() -> M + 'static,
         M: Future<Output = ()> + 'static,
     {
-        self.run_given(Box::new(move || Box::pin(main())), Location::caller());
+        self.run_given(main, Location::caller());
     }
 
-    pub(super) fn run_given(&self, main: Main, given: &'static Location<'static>) {
+    /// Runs a program that was given at this place.
+    pub(super) fn run_given<M: Future<Output = ()> + 'static>(
+        &self,
+        mut main: impl FnMut() -> M + 'static,
+        given: &'static Location<'static>,
+    ) {
+        let main: Main = Box::new(move || Box::pin(main()));
         let main = Rc::new(RefCell::new(main));
         let before = self.machine(|machine| {
             let is_running = machine.power == Power::Running;

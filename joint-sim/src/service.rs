@@ -193,38 +193,32 @@ impl Service {
     }
 
     async fn run(self) {
-        let hosts: Vec<_> = self
-            .hosts
-            .into_iter()
-            .map(|named| (named.create(), named))
-            .collect();
-        let clients = (1..).zip(self.clients).map(|(number, client)| {
-            let name = match number {
-                1 => "client".into(),
-                _ => format!("client-{number}"),
-            };
-            (Host::new(name), client)
-        });
-        let clients: Vec<_> = clients.collect();
-        for (host, named) in hosts {
-            named.start(&host);
-        }
         let mut ends = Vec::new();
-        for (host, (client, given)) in clients {
+        let clients = (1..).zip(self.clients).map(|(number, (client, given))| {
             let (ended, end) = oneshot::channel();
             ends.push(end);
             let mut all = Some((client, ended));
-            let own = host.clone();
-            let main = move || {
-                let (client, ended) = all.take().expect("it is not started again");
-                let name = host.name().to_owned();
-                let main = async move {
-                    fail(&name, client.await);
-                    let _ = ended.send(());
-                };
-                Box::pin(main) as Pin<Box<dyn Future<Output = ()>>>
-            };
-            own.run_given(Box::new(main), given);
+            Named {
+                name: match number {
+                    1 => "client".into(),
+                    _ => format!("client-{number}"),
+                },
+                given,
+                main: Box::new(move || {
+                    let (client, ended) = all.take().expect("it is not started again");
+                    Box::pin(async {
+                        let error = client.await;
+                        let _ = ended.send(());
+                        error
+                    })
+                }),
+                may_crash: false,
+            }
+        });
+        let all = self.hosts.into_iter().chain(clients);
+        let all: Vec<_> = all.map(|named| (named.create(), named)).collect();
+        for (host, named) in all {
+            named.start(&host);
         }
         let mut all = std::pin::pin!(async {
             if ends.is_empty() {
@@ -276,15 +270,14 @@ impl Named {
         let own = host.clone();
         let main = move || {
             let (main, name, own) = (main(), name.clone(), own.clone());
-            let main = async move {
+            async move {
                 match main.await {
                     Some(error) if may_crash => own.ended_by(&error),
                     error => fail(&name, error),
                 }
-            };
-            Box::pin(main) as Pin<Box<dyn Future<Output = ()>>>
+            }
         };
-        host.run_given(Box::new(main), given);
+        host.run_given(main, given);
     }
 }
 

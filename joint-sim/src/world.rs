@@ -238,7 +238,7 @@ impl World {
 
     /// Returns the number of this run, which no other of the process has.
     pub(super) fn number(&self) -> u64 {
-        self.owner.number()
+        self.owner.number
     }
 
     pub(super) fn acting(&self) -> Actor {
@@ -248,11 +248,6 @@ impl World {
     /// Returns the virtual time, in nanoseconds of the clock.
     pub(super) fn now(&self) -> u64 {
         self.time.now.get()
-    }
-
-    /// Returns a time of the clock as one since the start.
-    pub(super) fn since_start(&self, time: u64) -> u64 {
-        self.time.since_start(time)
     }
 
     pub(super) fn chance(&self) -> RefMut<'_, Chance> {

@@ -163,7 +163,7 @@ impl World {
         }
         if !mem::replace(has_freed, true) {
             // If it waits for tasks that can be dropped, it goes on.
-            self.end_free();
+            self.end_each(|pool| !pool.is_busy());
             if !hosted::may_unwind() {
                 self.discard_busy();
             }

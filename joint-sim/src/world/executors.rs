@@ -60,11 +60,6 @@ impl World {
         Ok(())
     }
 
-    /// Ends the executors none of whose workers is in a poll.
-    pub(super) fn end_free(&self) {
-        self.end_each(|pool| !pool.is_busy());
-    }
-
     /// Drops the tasks of the other executors, except for those whose polls are under way.
     pub(super) fn discard_busy(&self) {
         let busy: Vec<_> = self.pools.all.borrow().iter().cloned().collect();
@@ -73,14 +68,9 @@ impl World {
         }
     }
 
-    /// Ends the executors that were closed on a thread that is not the world's. Returns whether
-    /// there was one.
-    pub(super) fn end_closed(&self) -> bool {
-        self.end_each(|pool| pool.first().worker.is_closed() && !pool.is_busy())
-    }
-
-    /// Ends the executors for which this is true. Returns whether there was one.
-    fn end_each(&self, is_one: impl Fn(&Pool) -> bool) -> bool {
+    /// Ends the executors for which this is true, and none of whose workers may be in a poll.
+    /// Returns whether there was one.
+    pub(super) fn end_each(&self, is_one: impl Fn(&Pool) -> bool) -> bool {
         let mut any = false;
         loop {
             let pools = self.pools.all.borrow();

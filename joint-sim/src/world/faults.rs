@@ -82,18 +82,30 @@ impl Injected {
     /// Draws a delay in nanoseconds: 0 with the rest of the probability, and otherwise log-uniform
     /// over the top `orders` powers of two.
     fn delay(&self, chance: &mut Chance, about: About, fault: Fault, orders: u32) -> u64 {
+        let some = |draw: &mut dyn FnMut() -> u32| some_delay(draw, orders);
+        match self.decide(chance, (about, fault), 1 << LONGEST, some) {
+            0 => 0,
+            some => self.scaled(some),
+        }
+    }
+
+    /// Decides whether a fault happens, and how: 0 with the rest of the probability. Nothing is
+    /// drawn if it is off.
+    fn decide(
+        &self,
+        chance: &mut Chance,
+        (about, fault): (About, Fault),
+        bound: usize,
+        some: impl FnOnce(&mut dyn FnMut() -> u32) -> usize,
+    ) -> usize {
         let probability = self.rate(fault);
         if probability <= 0.0 {
             return 0;
         }
-        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
+        chance.decide(about, bound, |draw| match hits(draw(), probability) {
             false => 0,
-            true => some_delay(draw, orders),
-        };
-        match chance.decide(about, 1 << LONGEST, decide) {
-            0 => 0,
-            some => self.scaled(some),
-        }
+            true => some(draw),
+        })
     }
 
     /// Returns whether a task with this name may be cancelled.
@@ -252,15 +264,11 @@ impl World {
     }
 
     fn budget(&self, injected: &Injected, actor: Actor) -> Manner {
-        let probability = injected.rate(Fault::SmallBudget);
-        if probability <= 0.0 {
-            return Manner::Usual;
-        }
-        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
-            false => 0,
-            true => SMALL_BUDGET - draw().trailing_zeros() as usize % SMALL_BUDGET,
+        let some = |draw: &mut dyn FnMut() -> u32| {
+            SMALL_BUDGET - draw().trailing_zeros() as usize % SMALL_BUDGET
         };
-        let decision = self.chance().decide(About::Poll, 1 + SMALL_BUDGET, decide);
+        let small = (About::Poll, Fault::SmallBudget);
+        let decision = injected.decide(&mut self.chance(), small, 1 + SMALL_BUDGET, some);
         match decision {
             0 => Manner::Usual,
             some => {
@@ -330,21 +338,13 @@ impl World {
         let Some(injected) = &self.injected else {
             return Fate::Open;
         };
-        let probability = injected.rate(Fault::Cancelled);
-        if probability <= 0.0 {
-            return Fate::Open;
-        }
-        let decide = |draw: &mut dyn FnMut() -> u32| match hits(draw(), probability) {
-            false => 0,
-            true => match draw() % 3 {
-                0 => 1,
-                1 => 2,
-                _ => 2 + some_delay(draw, LONGEST),
-            },
+        let some = |draw: &mut dyn FnMut() -> u32| match draw() % 3 {
+            0 => 1,
+            1 => 2,
+            _ => 2 + some_delay(draw, LONGEST),
         };
-        let decision = self
-            .chance()
-            .decide(About::Poll, 2 + (1 << LONGEST), decide);
+        let cancelled = (About::Poll, Fault::Cancelled);
+        let decision = injected.decide(&mut self.chance(), cancelled, 2 + (1 << LONGEST), some);
         match decision {
             0 => Fate::Open,
             1 => Fate::Now,

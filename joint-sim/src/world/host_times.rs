@@ -12,7 +12,7 @@ use std::{
 use super::{
     super::{
         clock::{self, NEVER},
-        machine::{Machines, Place},
+        machine::Place,
         tasks::{Due, Work},
         traffic,
     },
@@ -139,12 +139,10 @@ impl World {
 
     pub(super) fn paused(&self) -> Vec<String> {
         let pauses = self.pauses.borrow();
-        let name = |machines: &mut Machines, host: usize| machines.all[host].name.clone();
-        let shown = |name| format!("the host `{name}` is paused");
-        self.machines(|machines| {
-            let names = pauses.keys().map(|&host| name(machines, host));
-            names.map(shown).collect()
-        })
+        let names = pauses.keys().map(|&host| self.host_name(host));
+        names
+            .map(|name| format!("the host `{name}` is paused"))
+            .collect()
     }
 
     /// Returns the hosts that are paused for a time.

@@ -24,7 +24,7 @@ use joint_switch::{AtomicU64, AtomicUsize, order};
 
 pub(super) struct Owner {
     /// Tells the world from all others of the process. It is not 0.
-    number: u64,
+    pub(super) number: u64,
     /// Whether a thread that is none of the world's has pushed something to a queue of any of its
     /// executors, since the world looked last: 0 or 1.
     has_pushed: AtomicUsize,
@@ -46,10 +46,6 @@ impl Owner {
             has_closed: AtomicUsize::new(0),
             waker: Mutex::default(),
         })
-    }
-
-    pub(super) fn number(&self) -> u64 {
-        self.number
     }
 
     /// Something has been pushed to the executor with this number.

@@ -62,8 +62,9 @@ impl World {
                 }
             }
             acting.leave();
-            // Woken by another thread, or not polled yet.
-            if self.wake_main() || (self.owner.has_closed() && self.end_closed()) {
+            let is_closed = |pool: &Pool| pool.first().worker.is_closed() && !pool.is_busy();
+            // Woken, or closed, by another thread, or not polled yet.
+            if self.wake_main() || (self.owner.has_closed() && self.end_each(is_closed)) {
                 continue;
             }
             if let Some(step) = self.let_time_pass(limit) {

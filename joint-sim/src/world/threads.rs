@@ -311,22 +311,16 @@ unsafe impl Send for Shared {}
 std::thread_local! {
     /// The baton of this thread, if it is one for calls.
     static BATON: RefCell<Option<Arc<Baton>>> = const { RefCell::new(None) };
+    /// How often the waits of this thread may still be due. More than [`LAST_TURNS`] while the run
+    /// goes on.
+    static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
+    /// How many waits of this thread were over at once, since one that was not.
+    static WAITED: Cell<usize> = const { Cell::new(0) };
 }
 
 /// How often the waits of a call may be due after the run is over. A wait for a timer is due for
 /// ever, because it looks for an executor that has not ended.
 const LAST_TURNS: usize = 1000;
-
-std::thread_local! {
-    /// How often the waits of this thread may still be due. More than [`LAST_TURNS`] while the run
-    /// goes on.
-    static TURNS_LEFT: Cell<usize> = const { Cell::new(usize::MAX) };
-}
-
-std::thread_local! {
-    /// How many waits of this thread were over at once, since one that was not.
-    static WAITED: Cell<usize> = const { Cell::new(0) };
-}
 
 pub(super) fn is_call_thread() -> bool {
     BATON.with_borrow(Option::is_some)

@@ -127,18 +127,6 @@ fn pct_finds_a_bug_as_often_as_it_guarantees() {
     }
 }
 
-#[test]
-fn pct_ends_a_program_that_waits_by_yielding() {
-    for seed in 0..50 {
-        for depth in [1, 3] {
-            // Each of the spinners gives way after some polls, whatever the number of steps is.
-            let settings = Builder::new(seed).scheduler(Scheduler::Pct { depth });
-            let settings = settings.max_steps(1_000).expected_steps(1_000_000);
-            settings.run(spinners(3)).unwrap();
-        }
-    }
-}
-
 /// A bug of depth 2 after a task has waited for another one by yielding.
 async fn unlikely_after_a_wait() -> bool {
     spinners(1).await;

@@ -7,6 +7,7 @@ use futures_util::{
     future::{Either, select},
     stream::{self, FuturesUnordered},
 };
+use joint::JoinHandle;
 use joint_executor::oneshot;
 
 use crate::{
@@ -21,18 +22,18 @@ async fn use_lock(lock: Lock) {
 }
 
 /// A select by reference keeps the branch that has lost, and the handler of the other one needs the
-/// same lock.
-async fn select_by_reference(version: Version) {
+/// same lock. It is free when this returns.
+async fn selecting_request(version: Version) -> JoinHandle<()> {
     let lock = Lock::new(Version::Repaired);
     let held = lock.lock().await;
     let request = TaskBuilder::new().name("request");
-    let request = request.spawn(selecting_request(version, lock));
+    let request = request.spawn(selects(version, lock));
     sleep(SECOND).await;
     drop(held);
-    request.await;
+    request
 }
 
-async fn selecting_request(version: Version, lock: Lock) {
+async fn selects(version: Version, lock: Lock) {
     let mut first = Box::pin(use_lock(lock.clone()));
     if let Either::Right(_) = select(&mut first, pin!(sleep(MILLI))).await {
         let lost = (version == Version::Planted).then_some(first);
@@ -43,14 +44,13 @@ async fn selecting_request(version: Version, lock: Lock) {
     }
 }
 
+async fn select_by_reference(version: Version) {
+    selecting_request(version).await.await;
+}
+
 /// The same, but nobody waits for the request, so the run ends well although it stands still.
 async fn select_that_nobody_awaits(version: Version) {
-    let lock = Lock::new(Version::Repaired);
-    let held = lock.lock().await;
-    let request = TaskBuilder::new().name("request");
-    request.spawn(selecting_request(version, lock)).detach();
-    sleep(SECOND).await;
-    drop(held);
+    selecting_request(version).await.detach();
     sleep(SECOND).await;
 }
 

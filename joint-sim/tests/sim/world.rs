@@ -16,31 +16,6 @@ fn a_handle_leads_to_the_executor_of_the_simulation() {
     });
 }
 
-/// The order in which ten tasks run that yield twice each.
-async fn order() -> Vec<usize> {
-    let order = Arc::new(Mutex::new(Vec::new()));
-    let tasks = (0..10).map(|n| {
-        let order = order.clone();
-        spawn(async move {
-            for _ in 0..3 {
-                order.lock().unwrap().push(n);
-                yield_now().await;
-            }
-        })
-    });
-    join(tasks.collect::<Vec<_>>()).await;
-    Arc::into_inner(order).unwrap().into_inner().unwrap()
-}
-
-#[test]
-fn round_robin_takes_turns() {
-    let outcome = Builder::new(9)
-        .scheduler(Scheduler::RoundRobin)
-        .run(order());
-    let expected: Vec<_> = (0..3).flat_map(|_| 0..10).collect();
-    assert_eq!(outcome.unwrap().output, expected);
-}
-
 #[test]
 #[should_panic(expected = "of the program")]
 fn a_panic_of_the_main_future_is_passed_on() {

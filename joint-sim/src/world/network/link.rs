@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     chance::{About, Chance},
+    clock::after,
     faults::Fault,
     reached::Reached,
     world::World,
@@ -34,6 +35,7 @@ const STEPS: usize = 1 << 16;
 
 impl Latency {
     fn draw(self, chance: &mut Chance) -> u64 {
+        let nanos = |time| after(0, time);
         match self {
             Self::Constant(time) => nanos(time),
             Self::Uniform(least, most) => {
@@ -66,10 +68,6 @@ fn ln(mut x: f64) -> f64 {
         power *= square;
     }
     2.0 * sum - halvings * std::f64::consts::LN_2
-}
-
-fn nanos(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// How messages travel from one host to another: their latency, and what happens to datagrams.

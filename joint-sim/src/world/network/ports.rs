@@ -1,7 +1,6 @@
 //! Which ports of a host are in use, and for how long.
 
 use std::{
-    collections::BTreeMap,
     io::{self, ErrorKind},
     net::SocketAddr,
 };
@@ -25,37 +24,29 @@ impl Network {
         (host, protocol, port): Port,
         id: u64,
     ) -> io::Result<u16> {
-        let is_free = |ports: &BTreeMap<_, _>, port| !ports.contains_key(&(host, protocol, port));
-        let is_busy = |until: &u64| *until > world.now();
-        let again = self.given_up.get(&(host, protocol)).copied();
-        let again = again.filter(|&again| {
-            port == 0 && world.injected.is_some() && self.is_forgotten(host, protocol, again)
-        });
-        let port = match (port, again) {
-            (0, Some(again))
-                if world.strikes(About::Network, Fault::ReusedPort, world.acting()) =>
-            {
-                again
+        let is_used = |port| self.ports.contains_key(&(host, protocol, port));
+        let in_use = |message| error(ErrorKind::AddrInUse, message);
+        let is_free_again = |again: &u16| {
+            world.injected.is_some()
+                && self.is_forgotten(host, protocol, *again)
+                && world.strikes(About::Network, Fault::ReusedPort, world.acting())
+        };
+        let given_up = self.given_up.get(&(host, protocol)).copied();
+        let port = if port != 0 {
+            let busy = self.busy.get(&(host, protocol, port));
+            if is_used(port) || busy.is_some_and(|until| *until > world.now()) {
+                return Err(in_use("the port is in use on this host"));
             }
-            (0, _) => {
-                let first = self.machines.all[host].next_port;
-                let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
-                let free = all.find(|&port| is_free(&self.ports, port));
-                let free =
-                    free.ok_or_else(|| error(ErrorKind::AddrInUse, "all ports are in use"))?;
-                self.machines.all[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
-                free
-            }
-            (port, _)
-                if is_free(&self.ports, port)
-                    && !self.busy.get(&(host, protocol, port)).is_some_and(is_busy) =>
-            {
-                port
-            }
-            _ => {
-                let message = "the port is in use on this host";
-                return Err(error(ErrorKind::AddrInUse, message));
-            }
+            port
+        } else if let Some(again) = given_up.filter(is_free_again) {
+            again
+        } else {
+            let first = self.machines.all[host].next_port;
+            let mut all = (first..=u16::MAX).chain(FIRST_PORT..first);
+            let free = all.find(|&port| !is_used(port));
+            let free = free.ok_or_else(|| in_use("all ports are in use"))?;
+            self.machines.all[host].next_port = free.checked_add(1).unwrap_or(FIRST_PORT);
+            free
         };
         self.ports.insert((host, protocol, port), id);
         Ok(port)

@@ -221,34 +221,23 @@ impl Network {
             let delay = until - world.now() + self.links.latency(world, flying.way);
             return flying.arrive_after(world, delay);
         }
-        let between = flying.between();
-        let Flying {
-            message,
-            from,
-            to,
-            way,
-            sender,
-        } = flying;
-        let length = message.len();
+        let (between, length, way) = (flying.between(), flying.message.len(), flying.way);
         if !self.is_open(way) {
             return self.note(world, Event::Lost, between, length);
         }
-        let port = (way.1, Protocol::Udp, to.port());
-        let receiver = self
-            .ports
-            .get(&port)
-            .and_then(|id| self.datagrams.get_mut(id));
-        match receiver.filter(|receiver| receiver.receives(from, to)) {
+        let id = self.ports.get(&(way.1, Protocol::Udp, flying.to.port()));
+        let receiver = id.and_then(|id| self.datagrams.get_mut(id));
+        match receiver.filter(|receiver| receiver.receives(flying.from, flying.to)) {
             Some(receiver) if receiver.queued + length <= ROOM => {
                 receiver.queued += length;
-                receiver.queue.push_back((message, from));
+                receiver.queue.push_back((flying.message, flying.from));
                 receiver.waiting.wake(&mut self.machines.wakers);
                 self.note(world, Event::Delivered, between, length);
             }
             Some(_) => self.note(world, Event::Lost, between, length),
             None => {
                 self.note(world, Event::Lost, between, length);
-                if let Some(sender) = sender {
+                if let Some(sender) = flying.sender {
                     self.refuse(world, way, sender);
                 }
             }

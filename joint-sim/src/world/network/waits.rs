@@ -47,7 +47,7 @@ impl Network {
     fn state(&self, world: &World, connection: &Connection, side: usize) -> String {
         let (way, peer) = (connection.way(side), &connection.ends[1 - side]);
         let machine = &self.machines.all[peer.host];
-        let at = Duration::from_nanos(world.since_start(machine.changed));
+        let at = Duration::from_nanos(world.time.since_start(machine.changed));
         let of_host = match machine.power {
             Power::Off => format!(", whose host is down since {at:?}"),
             Power::Idle => format!(", whose program ended at {at:?}"),
@@ -63,7 +63,7 @@ impl Network {
             .or_else(|| self.links.broken.get(&(way.1, way.0)));
         let of_link = match broken {
             Some(&since) => {
-                let since = Duration::from_nanos(world.since_start(since));
+                let since = Duration::from_nanos(world.time.since_start(since));
                 format!(", and the link is cut since {since:?}")
             }
             None if self.links.is_cut(way) || self.links.is_cut((way.1, way.0)) => {
@@ -76,7 +76,7 @@ impl Network {
 
     /// Says which hosts are down, and which links are cut.
     pub(crate) fn troubles(&self, world: &World) -> Vec<String> {
-        let since = |time| Duration::from_nanos(world.since_start(time));
+        let since = |time| Duration::from_nanos(world.time.since_start(time));
         let machines = self
             .machines
             .all

@@ -32,6 +32,19 @@ async fn datagrams(all: &mut Log) -> io::Result<()> {
     log(all, Ok((length, from == own)));
     other.connect(own).await?;
     log(all, Ok(other.peer_addr()? == own));
+    // It receives only from its peer.
+    let stranger = UdpSocket::bind("127.0.0.1:0").await?;
+    log(all, stranger.send_to(b"stranger", peer).await);
+    sleep(20 * MILLI).await;
+    log(all, one.send_to(b"peer", peer).await);
+    log(all, other.peek(&mut buffer).await);
+    log(
+        all,
+        other
+            .recv_from(&mut buffer)
+            .await
+            .map(|(length, from)| (length, from == own)),
+    );
     log(all, other.send(b"second").await);
     let (length, from) = one.peek_from(&mut buffer).await?;
     log(all, Ok((length, from == peer)));

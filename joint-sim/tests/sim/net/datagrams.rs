@@ -180,29 +180,6 @@ fn a_connected_sender_gets_an_error_if_no_socket_receives() {
 }
 
 #[test]
-fn a_connected_socket_receives_only_from_its_peer() {
-    sim::run(1, async {
-        let bind = async || UdpSocket::bind("127.0.0.1:0").await.unwrap();
-        let (one, other, stranger) = (bind().await, bind().await, bind().await);
-        one.connect(other.local_addr().unwrap()).await.unwrap();
-        let to = one.local_addr().unwrap();
-        stranger.send_to(b"stranger", to).await.unwrap();
-        sleep(MILLI).await;
-        other.send_to(b"peer", to).await.unwrap();
-        let mut buffer = [0; 8];
-        assert_eq!(one.peek(&mut buffer).await.unwrap(), 4);
-        let (length, from) = one.recv_from(&mut buffer).await.unwrap();
-        assert_eq!(
-            (&buffer[..length], from),
-            (&b"peer"[..], other.local_addr().unwrap())
-        );
-        // What does not fit is cut off.
-        other.send_to(b"long", to).await.unwrap();
-        assert_eq!(one.recv(&mut buffer[..2]).await.unwrap(), 2);
-    });
-}
-
-#[test]
 fn a_receiver_that_does_not_keep_up_loses_messages() {
     sim::run(1, async {
         let socket = UdpSocket::bind("127.0.0.1:0").await.unwrap();
