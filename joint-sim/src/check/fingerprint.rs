@@ -23,52 +23,39 @@ fn places(steps: u64) -> impl Iterator<Item = u64> {
     (1..=count).map(move |number| all * number / count)
 }
 
-/// Returns the digests of a run after these steps, which ascend. They are those of the whole run
-/// once it is over.
-fn digests(trace: &Trace, places: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut events = trace.events.iter().peekable();
-    let mut digest = 0;
-    let after = |place| {
-        while let Some(event) = events.next_if(|event| event.step <= place) {
-            if let Some(word) = event.what.word() {
-                digest = mixed(digest, event.at ^ u64::from(event.actor.0) << 40);
-                digest = mixed(digest, word);
-            }
-        }
-        digest
-    };
-    places.map(after).collect()
-}
-
 impl Fingerprint {
+    /// Returns that of so many steps of a run, or of the whole run once it is over.
     pub(super) fn of(trace: &Trace, steps: u64) -> Self {
-        let digests = digests(trace, places(steps));
+        let mut events = trace.events.iter().peekable();
+        let mut digest = 0;
+        let after = |place| {
+            while let Some(event) = events.next_if(|event| event.step <= place) {
+                if let Some(word) = event.what.word() {
+                    digest = mixed(digest, event.at ^ u64::from(event.actor.0) << 40);
+                    digest = mixed(digest, word);
+                }
+            }
+            digest as u8
+        };
         Self {
             steps,
-            digest: digests.last().map_or(0, |last| (last >> 32) as u32),
-            checks: digests.iter().map(|digest| *digest as u8).collect(),
+            checks: places(steps).map(after).collect(),
+            digest: (digest >> 32) as u32,
         }
     }
 
     /// Says from which step on a run is another one, if it is.
     pub(super) fn difference(&self, trace: &Trace) -> Option<String> {
-        let digests = digests(trace, places(self.steps));
-        let last = digests.last().map_or(0, |last| (last >> 32) as u32);
-        let pairs = digests.iter().zip(&self.checks);
-        let same = pairs
-            .take_while(|(own, check)| **own as u8 == **check)
-            .count();
-        if same == digests.len() && last == self.digest {
+        let own = Self::of(trace, self.steps);
+        if own == *self {
             return None;
         }
-        let mut after = places(self.steps).skip(same.saturating_sub(1));
-        let before = if same == 0 {
-            0
-        } else {
-            after.next().unwrap_or(0)
-        };
+        let pairs = own.checks.iter().zip(&self.checks);
+        let same = pairs.take_while(|(own, check)| own == check).count();
+        let place = |number| places(self.steps).nth(number);
+        let before = same.checked_sub(1).and_then(place).unwrap_or(0);
         // A byte may be the same by chance, but the digest of all is not.
-        let by = after.next().unwrap_or(self.steps);
+        let by = place(same).unwrap_or(self.steps);
         let text = match by - before {
             1 => format!("not the run that failed: it differs from step {by} on"),
             _ => format!(

@@ -203,8 +203,7 @@ impl World {
         if self.rate(Fault::Kill) <= 0.0 {
             return;
         }
-        let places = |machine: (usize, &Machine)| {
-            let (host, machine) = machine;
+        let places = |(host, machine): (usize, &Machine)| {
             let crashes = machine.may_crash && machine.power == Power::Running;
             crashes.then_some(Place {
                 host,

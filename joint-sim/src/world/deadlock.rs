@@ -1,6 +1,6 @@
 //! What is left of the program: who waits, and for what.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 use super::{
     super::{clock, failure::Left, record::Actor, tasks::Live, unfinished::Unfinished},
@@ -26,7 +26,7 @@ impl World {
     }
 
     fn main_waits(&self) -> String {
-        let since = Duration::from_nanos(self.time.since_start(self.main.since.get()));
+        let since = self.time.at(self.main.since.get());
         let joined = self.joins().remove(&Actor::MAIN).unwrap_or_default();
         let mut shown: Vec<_> = joined.iter().map(|task| format!("{task} to end")).collect();
         let waits = self.waits.borrow();
@@ -124,8 +124,7 @@ impl World {
             }
             WaitsFor::Timer(at) => {
                 let at = self.world_time(host, clock::nanos(at));
-                let at = Duration::from_nanos(self.time.since_start(at));
-                Some(format!("a timer that is due at {at:?}"))
+                Some(format!("a timer that is due at {:?}", self.time.at(at)))
             }
             WaitsFor::Oneshot(end) => Some(format!("a {end}")),
             WaitsFor::Told(what, place) => Some(format!("{what}, at {place}")),
@@ -179,12 +178,12 @@ impl World {
     }
 
     fn blocked(&self) -> Vec<String> {
-        let mut blocked = Vec::new();
-        for (executor, pool) in self.pools.all.borrow().iter().enumerate() {
-            blocked.extend(pool.busy().map(|(worker, _, by)| {
+        let pools = self.pools.all.borrow();
+        let blocked = pools.iter().enumerate().flat_map(|(executor, pool)| {
+            pool.busy().map(move |(worker, _, by)| {
                 format!("worker {worker} of executor {executor} is blocked in a poll of {by}")
-            }));
-        }
-        blocked
+            })
+        });
+        blocked.collect()
     }
 }

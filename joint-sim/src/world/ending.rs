@@ -139,9 +139,7 @@ impl World {
         self.ending.look_at(next);
         self.ending.failure.replace(failure)
     }
-}
 
-impl World {
     pub(crate) fn take_kept(&self) -> Kept {
         if self.ending.is_abandoned.get() {
             // A call may be adding to it (rule 2 of `threads`).

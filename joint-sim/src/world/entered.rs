@@ -148,9 +148,7 @@ impl World {
         });
         OnStack(self)
     }
-}
 
-impl World {
     /// Ends a wait in a run that has failed, or lets it look again. Some waits must not unwind:
     /// those for other code that uses this stack, and those of destructors while their thread
     /// unwinds already. The former are due once their tasks are dropped, which do not run yet.

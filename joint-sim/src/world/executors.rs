@@ -90,9 +90,7 @@ impl World {
         // Everything that the hosts and the sockets own.
         drop(self.network(Network::end));
     }
-}
 
-impl World {
     pub(super) fn introduce(
         &self,
         id: Id,
@@ -134,9 +132,7 @@ impl World {
             self.note(live.actor, What::Ended(how));
         }
     }
-}
 
-impl World {
     pub(super) fn ambient(&self) -> Arc<Executor> {
         let ambient = self.ambient.get().expect("set before anything runs");
         ambient.clone()

@@ -97,6 +97,11 @@ impl Timeline {
         self.now.get().saturating_add(self.waited.get())
     }
 
+    /// Returns a time of the clock as reports show it.
+    pub(super) fn at(&self, time: u64) -> Duration {
+        Duration::from_nanos(self.since_start(time))
+    }
+
     fn next(&self) -> Option<u64> {
         let later = self.later.borrow();
         Some(later.first_key_value()?.0.0)
@@ -155,8 +160,7 @@ impl World {
     /// Lets the time pass, and everything happen that is due then.
     pub(super) fn pass_to(&self, time: u64) {
         if time > self.time.end {
-            let limit = Duration::from_nanos(self.time.since_start(self.time.end));
-            self.fail_here(Kind::Time(limit));
+            self.fail_here(Kind::Time(self.time.at(self.time.end)));
             return;
         }
         if time != self.now() {

@@ -93,14 +93,13 @@ impl Network {
         self.close_streams(world, number, power);
         self.ports.retain(|&(host, ..), _| host != number);
         self.busy.retain(|&(host, ..), _| host != number);
-        let all = mem::take(&mut self.datagrams);
-        for (id, mut socket) in all {
-            if socket.host == number {
+        self.datagrams.retain(|_, socket| {
+            let stays = socket.host != number;
+            if !stays {
                 socket.waiting.wake(&mut self.machines.wakers);
-            } else {
-                self.datagrams.insert(id, socket);
             }
-        }
+            stays
+        });
     }
 
     pub(super) fn is_open(&self, way: Way) -> bool {
@@ -158,9 +157,7 @@ impl Network {
         let traffic = Traffic::new(event, ends, bytes, digest, pair.clone());
         world.note(world.acting(), What::Net(traffic));
     }
-}
 
-impl Network {
     pub(super) fn open(
         &mut self,
         world: &World,
@@ -251,6 +248,11 @@ pub(super) fn accepts(bound: SocketAddr, to: IpAddr) -> bool {
 
 pub(super) fn error(kind: ErrorKind, message: &'static str) -> io::Error {
     io::Error::new(kind, message)
+}
+
+/// Reports the error of a socket, once.
+fn take_error(of: &mut Option<ErrorKind>) -> io::Result<()> {
+    of.take().map_or(Ok(()), |kind| Err(kind.into()))
 }
 
 pub(super) fn gone() -> io::Error {

@@ -182,13 +182,12 @@ impl World {
     }
 
     /// Passes the baton to a thread, and waits until it comes back.
-    fn pass(&self, number: usize, order: Order) -> Result<(), Abandoned> {
+    fn pass(&self, number: usize, mut order: Order) -> Result<(), Abandoned> {
         let thread = self.threads.get(number);
         thread.state.set(State::Runs);
         self.set_place(thread.call().place);
         // Once the world is abandoned, it is too late to look for these.
         let last: Vec<Event> = self.agenda.borrow().record.last().cloned().collect();
-        let mut order = order;
         loop {
             thread.baton.orders.put(order);
             let wait = || thread.baton.reports.wait(self.settings.max_call_time);

@@ -73,17 +73,14 @@ fn a_host_ends_with_its_main_future() {
     sim::run(1, async {
         let host = Host::new("a");
         let left = Rc::new(Cell::new(0));
-        let counts = left.clone();
-        host.run(move || {
-            let left = Dropped(counts.clone());
-            async move {
-                spawn_local(async move {
-                    let _left = left;
-                    pending::<()>().await;
-                })
-                .detach();
-                sleep(SECOND).await;
-            }
+        let counts = Dropped(left.clone());
+        run_once(&host, || async move {
+            spawn_local(async move {
+                let _counts = counts;
+                pending::<()>().await;
+            })
+            .detach();
+            sleep(SECOND).await;
         });
         let start = now();
         assert_eq!(host.ended().await, HostEnd::Returned);

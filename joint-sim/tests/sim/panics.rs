@@ -24,8 +24,6 @@ fn is_found_by<F: Future<Output: Verdict>>(panics: Panics, program: impl Fn() ->
     says(&report, ": of a handler");
 }
 
-type Program = fn() -> Pin<Box<dyn Future<Output = ()>>>;
-
 /// Programs that look at no panic.
 const UNSEEN: [(&str, Program); 9] = [
     ("a child of a set", || {

@@ -82,10 +82,7 @@ fn a_real_task_of_a_std_thread_that_wakes_a_task_is_named() {
 
 #[test]
 fn real_executors_of_other_tests_are_no_failure() {
-    let real = joint_executor::Executor::builder()
-        .workers(1)
-        .build()
-        .unwrap();
+    let real = executor(1);
     let busy = real.spawn(async {
         for _ in 0..10_000 {
             yield_now().await;

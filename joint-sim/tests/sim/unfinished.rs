@@ -30,11 +30,8 @@ fn a_lost_wake_up_beside_a_heartbeat_names_its_task() {
     let faults = joint_sim::Faults::none();
     let check = Check::new().faults(faults).shrink_runs(0).canary(0);
     let found = check.find(program).expect_err("a lost wake-up");
-    let sizes = found
-        .files()
-        .iter()
-        .map(|file| fs::metadata(file).unwrap().len());
-    let size: u64 = sizes.sum();
+    let files = found.files().iter();
+    let size: u64 = files.map(|file| fs::metadata(file).unwrap().len()).sum();
     remove_files(&found);
     assert_eq!(found.runs(), 1);
     let report = found.to_string();

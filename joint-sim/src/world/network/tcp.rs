@@ -11,7 +11,7 @@ use std::{
 use super::{
     Bound, Network, Protocol,
     connection::{End, Failing, Listener},
-    error, pending_if_none, with_run,
+    error, pending_if_none, take_error, with_run,
 };
 use crate::{
     chance::About,
@@ -165,7 +165,7 @@ impl Socket for TcpStream {
     fn connect(&self, _: SocketAddr) -> io::Result<()> {
         self.with_end(|end| match end.is_established {
             true => Ok(()),
-            false => take_error(end).and(Err(ErrorKind::WouldBlock.into())),
+            false => take_error(&mut end.error).and(Err(ErrorKind::WouldBlock.into())),
         })
     }
 
@@ -210,7 +210,7 @@ impl Socket for TcpStream {
             }
             if end.inbox.is_empty() {
                 if !end.has_all {
-                    take_error(end)?;
+                    take_error(&mut end.error)?;
                 }
                 return match end.has_all || end.is_broken || end.is_read_shut {
                     true => Ok((0, self.peer)),
@@ -240,7 +240,7 @@ impl Socket for TcpStream {
             let connection = network.connection(self.id, self.side)?;
             let room = connection.room(self.side);
             let end = &mut connection.ends[self.side];
-            take_error(end)?;
+            take_error(&mut end.error)?;
             if end.is_broken || end.is_write_shut {
                 let message = "the connection does not take any more bytes";
                 return Err(error(ErrorKind::BrokenPipe, message));
@@ -281,10 +281,6 @@ impl Socket for TcpStream {
             Ok(())
         })
     }
-}
-
-fn take_error(end: &mut End) -> io::Result<()> {
-    end.error.take().map_or(Ok(()), |kind| Err(kind.into()))
 }
 
 fn too_many_files() -> io::Error {

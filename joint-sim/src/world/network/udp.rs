@@ -8,7 +8,9 @@ use std::{
     task::{Context, Poll},
 };
 
-use super::{Bound, Network, Protocol, accepts, error, link::Way, pending_if_none, with_run};
+use super::{
+    Bound, Network, Protocol, accepts, error, link::Way, pending_if_none, take_error, with_run,
+};
 use crate::{
     machine::{Waiting, ip},
     traffic::{End, Event},
@@ -104,7 +106,7 @@ impl Socket for UdpSocket {
 
     fn send(&self, message: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
         self.with(|world, network, socket| {
-            socket.take_error()?;
+            take_error(&mut socket.error)?;
             let to = to.map_or_else(|| socket.peer(), Ok)?;
             network.send(world, self.0.id, socket, message, to)
         })
@@ -112,7 +114,7 @@ impl Socket for UdpSocket {
 
     fn receive(&self, buffer: &mut [u8], peeks: bool) -> io::Result<(usize, SocketAddr)> {
         self.with(|_, _, socket| {
-            socket.take_error()?;
+            take_error(&mut socket.error)?;
             let next = socket.queue.front();
             let (message, sender) = next.ok_or(ErrorKind::WouldBlock)?;
             let length = message.len().min(buffer.len());
@@ -156,10 +158,6 @@ impl Datagrams {
     fn peer(&self) -> io::Result<SocketAddr> {
         let none = || error(ErrorKind::NotConnected, "the socket is not connected");
         self.peer.ok_or_else(none)
-    }
-
-    fn take_error(&mut self) -> io::Result<()> {
-        self.error.take().map_or(Ok(()), |kind| Err(kind.into()))
     }
 
     fn receives(&self, from: SocketAddr, to: SocketAddr) -> bool {

@@ -1,7 +1,5 @@
 //! What tasks wait for that wait for a socket.
 
-use std::time::Duration;
-
 use super::{Network, connection::Connection};
 use crate::{
     machine::{Power, Waiting},
@@ -47,7 +45,7 @@ impl Network {
     fn state(&self, world: &World, connection: &Connection, side: usize) -> String {
         let (way, peer) = (connection.way(side), &connection.ends[1 - side]);
         let machine = &self.machines.all[peer.host];
-        let at = Duration::from_nanos(world.time.since_start(machine.changed));
+        let at = world.time.at(machine.changed);
         let of_host = match machine.power {
             Power::Off => format!(", whose host is down since {at:?}"),
             Power::Idle => format!(", whose program ended at {at:?}"),
@@ -56,17 +54,10 @@ impl Network {
             }
             Power::Running => String::new(),
         };
-        let broken = self
-            .links
-            .broken
-            .get(&way)
-            .or_else(|| self.links.broken.get(&(way.1, way.0)));
-        let of_link = match broken {
-            Some(&since) => {
-                let since = Duration::from_nanos(world.time.since_start(since));
-                format!(", and the link is cut since {since:?}")
-            }
-            None if self.links.is_cut(way) || self.links.is_cut((way.1, way.0)) => {
+        let ways = [way, (way.1, way.0)];
+        let of_link = match ways.iter().find_map(|way| self.links.broken.get(way)) {
+            Some(&since) => format!(", and the link is cut since {:?}", world.time.at(since)),
+            None if ways.iter().any(|&way| self.links.is_cut(way)) => {
                 ", and the link is cut".into()
             }
             None => String::new(),
@@ -76,30 +67,18 @@ impl Network {
 
     /// Says which hosts are down, and which links are cut.
     pub(crate) fn troubles(&self, world: &World) -> Vec<String> {
-        let since = |time| Duration::from_nanos(world.time.since_start(time));
-        let machines = self
-            .machines
-            .all
-            .iter()
-            .filter(|machine| machine.power == Power::Off);
+        let since = |time| format!(" since {:?}", world.time.at(time));
+        let machines = self.machines.all.iter();
+        let machines = machines.filter(|machine| machine.power == Power::Off);
         let down = machines.map(|machine| {
-            format!(
-                "the host `{}` is down since {:?}",
-                machine.name,
-                since(machine.changed)
-            )
+            let since = since(machine.changed);
+            format!("the host `{}` is down{since}", machine.name)
         });
-        let name = |host: usize| &self.machines.all[host].name;
-        let cut = self.links.cut.iter().map(|way| (way, None));
-        let broken = self.links.broken.iter().map(|(way, &at)| (way, Some(at)));
-        let links = cut.chain(broken).map(|(&(from, to), at)| {
-            let at = at.map(|at| format!(" since {:?}", since(at)));
-            format!(
-                "the link from `{}` to `{}` is cut{}",
-                name(from),
-                name(to),
-                at.unwrap_or_default()
-            )
+        let cut = self.links.cut.iter().map(|way| (way, String::new()));
+        let broken = self.links.broken.iter().map(|(way, &at)| (way, since(at)));
+        let links = cut.chain(broken).map(|(&(from, to), since)| {
+            let [from, to] = [from, to].map(|host| &self.machines.all[host].name);
+            format!("the link from `{from}` to `{to}` is cut{since}")
         });
         down.chain(links).collect()
     }

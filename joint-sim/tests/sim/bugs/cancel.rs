@@ -30,7 +30,7 @@ pub(crate) async fn refund_beside_success<R: Runtime>(version: Version) {
         refunded: AtomicUsize,
     }
     let order = Arc::new(Order::default());
-    let ship = R::spawn({
+    let mut ship = R::spawn({
         let order = order.clone();
         async move {
             sleep(LIMIT - Duration::from_micros(sim::random() % 3)).await;
@@ -38,7 +38,6 @@ pub(crate) async fn refund_beside_success<R: Runtime>(version: Version) {
             R::yield_now().await;
         }
     });
-    let mut ship = ship;
     if timeout(LIMIT, &mut ship).await.is_err() {
         if version == Planted || order.shipped.load(SeqCst) == 0 {
             order.refunded.fetch_add(1, SeqCst);

@@ -54,10 +54,7 @@ pub(crate) async fn made_twice<R: Runtime>(version: Version) {
     assert_eq!(cache.1.load(SeqCst), 1, "the value was made more than once");
 }
 
-/// Requests by slot, each with the number of the request that waits there and the answer.
-#[derive(Default)]
-struct Slots([Mutex<Slot>; 1]);
-
+/// The number of the request that waits there, and the answer.
 #[derive(Default)]
 struct Slot {
     request: usize,
@@ -65,14 +62,14 @@ struct Slot {
 }
 
 pub(crate) async fn stale_slot<R: Runtime>(version: Version) {
-    let slots = Arc::new(Slots::default());
+    let slot = Arc::new(Mutex::new(Slot::default()));
     // The server answers each request some time later.
     let ask = |request: usize| {
-        slots.0[0].lock().unwrap().request = request;
-        let slots = slots.clone();
+        slot.lock().unwrap().request = request;
+        let slot = slot.clone();
         R::spawn(async move {
             R::yield_now().await;
-            let mut slot = slots.0[0].lock().unwrap();
+            let mut slot = slot.lock().unwrap();
             if version == Planted || slot.request == request {
                 slot.answer = Some(request * 10);
             }
@@ -81,10 +78,10 @@ pub(crate) async fn stale_slot<R: Runtime>(version: Version) {
     let first = ask(1);
     // Given up after a while, answered or not.
     R::yield_now().await;
-    slots.0[0].lock().unwrap().answer = None;
+    slot.lock().unwrap().answer = None;
     let second = ask(2);
     let answer = loop {
-        let answer = slots.0[0].lock().unwrap().answer.take();
+        let answer = slot.lock().unwrap().answer.take();
         match answer {
             Some(answer) => break answer,
             None => R::yield_now().await,

@@ -311,26 +311,23 @@ fn a_power_cut_leaves_what_a_journal_allows() {
             let host = Host::new("a");
             let mut model = Model::new(Vec::new());
             for _ in 0..4 {
-                let (before, own) = (Rc::new(RefCell::new(model)), Rc::default());
-                let after = before.clone();
-                let kept: Rc<RefCell<Option<Model>>> = own;
-                let last = kept.clone();
+                let (before, kept) = (Rc::new(RefCell::new(model)), Rc::new(Cell::new(None)));
+                let (after, last) = (before.clone(), kept.clone());
                 on_host(&host, move || async move {
                     for number in 1..2 + below(12) as u8 {
                         act(&after, number).await;
                     }
-                    *last.borrow_mut() = Some(after.borrow().clone());
+                    last.set(Some(after.borrow().clone()));
                     // The power is cut in this one.
                     let _ = futures_lite::future::poll_once(act(&after, 99)).await;
                 })
                 .await;
                 host.cut_power();
                 let left = on_host(&host, all_files).await;
-                let (after, before) = (before.borrow(), kept.borrow());
-                let before = before.as_ref().unwrap();
+                let (after, before) = (before.borrow(), kept.take().unwrap());
                 let is_right = before.may_leave(&left) || after.may_leave(&left);
                 assert!(is_right, "seed {seed}: {left:?}");
-                seen.note(before, &left);
+                seen.note(&before, &left);
                 model = Model::new(left);
             }
         });
