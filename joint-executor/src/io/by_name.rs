@@ -79,7 +79,8 @@ macro_rules! reads_to_end {
             let (before, given) = (buffer.len(), buffer.capacity());
             loop {
                 let room = crate::io::uninit::room(buffer, given);
-                let count = $fd.read_uninit(room, $counted).await?;
+                let fell_short = short($counted, room.len());
+                let count = $fd.done(Way::Read, |inner| inner.read_uninit(room), fell_short).await?;
                 if count == 0 {
                     return Ok(buffer.len() - before);
                 }

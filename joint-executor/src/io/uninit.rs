@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::{
     mem::MaybeUninit,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 use std::io;
 #[cfg(unix)]
@@ -53,36 +53,24 @@ impl<T: Open> AsyncFd<T> {
         cx: &mut Context<'_>,
         buffer: &'a mut [MaybeUninit<u8>],
     ) -> Poll<io::Result<&'a mut [u8]>> {
-        self.poll_read_counted(cx, buffer, false)
-    }
-
-    /// `counted` says that a short read means that there is no more data. `Registration::poll` says
-    /// where that would be wrong.
-    pub(super) fn poll_read_counted<'a>(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &'a mut [MaybeUninit<u8>],
-        counted: bool,
-    ) -> Poll<io::Result<&'a mut [u8]>> {
-        let fell_short = short(counted, buffer.len());
-        let read = |inner: &T| read(inner, buffer);
-        let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
-        // SAFETY: `read` has initialised this part of the buffer.
-        Poll::Ready(Ok(unsafe { initialized(&mut buffer[..count]) }))
+        let read = self.poll_with(Way::Read, cx, |inner| inner.read_uninit(buffer), |_| false);
+        // SAFETY: the read has initialised this part of the buffer.
+        read.map_ok(|count| unsafe { initialized(&mut buffer[..count]) })
     }
 
     reads_to_end!(self by self, counted: false);
+}
 
-    /// Reads once there is something to read. Returns how many bytes at the beginning of the buffer
-    /// are initialised. `counted` is as for `poll_read_counted`.
-    pub(super) async fn read_uninit(
-        &self,
-        buffer: &mut [MaybeUninit<u8>],
-        counted: bool,
-    ) -> io::Result<usize> {
-        let fell_short = short(counted, buffer.len());
-        self.done(Way::Read, |inner| read(inner, buffer), fell_short)
-            .await
+/// What bytes are read from.
+pub(super) trait ReadUninit {
+    /// Returns how many bytes at the beginning of the buffer are initialised.
+    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize>;
+}
+
+impl<T: Open> ReadUninit for &T {
+    #[inline]
+    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        read(self, buffer)
     }
 }
 
@@ -112,7 +100,7 @@ pub(super) unsafe fn initialized(buffer: &mut [MaybeUninit<u8>]) -> &mut [u8] {
 /// Returns how many bytes at the beginning of the buffer are initialised.
 #[cfg(unix)]
 #[inline]
-pub(super) fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     // Some systems refuse more at once.
     let most = buffer.len().min(i32::MAX as usize - 1);
     let raw = inner.as_fd().as_raw_fd();
@@ -128,6 +116,6 @@ pub(super) fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Res
 }
 
 #[cfg(windows)]
-pub(super) fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
     socket2::SockRef::from(inner).recv(buffer)
 }

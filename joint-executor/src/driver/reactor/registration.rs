@@ -155,22 +155,17 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let found = self.look(interest);
+        let mut found = self.look(interest);
         let result = operation();
-        self.attempted(found, would_block(&result));
-        result
-    }
-
-    /// Does what follows an operation that was called once after that look.
-    pub(crate) fn attempted(&self, mut found: Found, would_block: bool) {
-        match would_block {
+        match would_block(&result) {
             true => self.clear(&mut found, Ready::ALL),
             false => budget::spend(),
         }
+        result
     }
 
     #[inline(never)]
-    pub(crate) fn look(&self, interest: Interest) -> Found {
+    fn look(&self, interest: Interest) -> Found {
         let mut found = Found::default();
         for way in Way::ALL {
             if interest.by(way).is_some() {

@@ -10,17 +10,8 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 
 use crate::{driver::reactor::Open, io::AsyncFd};
 
-/// Creates a stream socket, connects it to the address, and converts it to `S`.
-pub(super) async fn connect<S>(address: &SockAddr) -> io::Result<AsyncFd<S>>
-where
-    S: From<Owned> + Open,
-    for<'a> SockRef<'a>: From<&'a S>,
-{
-    connect_by(new(address.domain())?, address).await
-}
-
 /// Connects a non-blocking socket to the address, and converts it to `S`.
-pub(super) async fn connect_by<S>(socket: Socket, address: &SockAddr) -> io::Result<AsyncFd<S>>
+pub(super) async fn connect<S>(socket: Socket, address: &SockAddr) -> io::Result<AsyncFd<S>>
 where
     S: From<Owned> + Open,
     for<'a> SockRef<'a>: From<&'a S>,

@@ -14,12 +14,11 @@ use std::{
 };
 
 use crate::{
-    driver::reactor::{Found, Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
+    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
     hosted::{self, SocketKind},
     io::{
         AsyncFd,
-        by_name::short,
-        uninit::{self, initialized},
+        uninit::{ReadUninit, initialized},
     },
 };
 use joint::budget;
@@ -163,38 +162,11 @@ impl<T> Socket<T> {
     }
 }
 
-impl<T: Open> Socket<T> {
-    #[inline]
-    pub(super) fn poll_read_counted<'a>(
-        &self,
-        cx: &mut Context<'_>,
-        buffer: &'a mut [MaybeUninit<u8>],
-        counted: bool,
-    ) -> Poll<io::Result<&'a mut [u8]>> {
-        let fell_short = short(counted, buffer.len());
-        let read = |inner: Inner<'_, T>| inner.read_uninit(buffer);
-        let count = ready!(self.poll_with(Way::Read, cx, read, fell_short))?;
-        // SAFETY: `read_uninit` has initialised this part of the buffer.
-        Poll::Ready(Ok(unsafe { initialized(&mut buffer[..count]) }))
-    }
-
-    pub(super) async fn read_uninit(
-        &self,
-        buffer: &mut [MaybeUninit<u8>],
-        counted: bool,
-    ) -> io::Result<usize> {
-        let fell_short = short(counted, buffer.len());
-        let read = |inner: Inner<'_, T>| inner.read_uninit(buffer);
-        self.done(Way::Read, read, fell_short).await
-    }
-}
-
-impl<T: Open> Inner<'_, T> {
-    /// Returns how many bytes at the beginning of the buffer are initialised.
+impl<T: Open> ReadUninit for Inner<'_, T> {
     #[inline]
     fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
         match self {
-            Self::System(socket) => uninit::read(socket, buffer),
+            Self::System(socket) => socket.read_uninit(buffer),
             Self::Hosted(socket) => {
                 buffer.fill(MaybeUninit::new(0));
                 // SAFETY: all of it is initialised now.
@@ -262,25 +234,14 @@ impl Readiness<'_> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let found = self.look(interest);
+        if let Self::System(registration) = self {
+            return registration.attempt(interest, operation);
+        }
         let result = operation();
-        self.attempted(found, would_block(&result));
+        if !would_block(&result) {
+            budget::spend();
+        }
         result
-    }
-
-    fn look(&self, interest: Interest) -> Found {
-        match self {
-            Self::System(registration) => registration.look(interest),
-            Self::Hosted(..) => Found::default(),
-        }
-    }
-
-    fn attempted(&self, found: Found, would_block: bool) {
-        match self {
-            Self::System(registration) => registration.attempted(found, would_block),
-            Self::Hosted(..) if would_block => {}
-            Self::Hosted(..) => budget::spend(),
-        }
     }
 }
 

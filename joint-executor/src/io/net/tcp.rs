@@ -10,7 +10,7 @@ use socket2::{Domain, SockAddr, Socket};
 
 use super::{
     address::{ToSocketAddrs, first},
-    connect::{self, connect, connect_by},
+    connect::{self, connect},
     halves::{OwnedReadHalf, OwnedWriteHalf, reads_to_end, split},
     socket::{Inner, Socket as Either},
 };
@@ -120,7 +120,8 @@ impl TcpStream {
     pub async fn connect(address: impl ToSocketAddrs) -> io::Result<Self> {
         first(address, async move |address| {
             let Some(hosted) = Either::hosted(SocketKind::TcpStream, address) else {
-                let stream = connect(&SockAddr::from(address)).await?;
+                let socket = connect::new(Domain::for_address(address))?;
+                let stream = connect(socket, &SockAddr::from(address)).await?;
                 return Ok(Self(stream.into()));
             };
             let stream: Either<net::TcpStream> = hosted?;
@@ -164,7 +165,7 @@ impl TcpStream {
     pub async fn connect_std(socket: net::TcpStream, address: SocketAddr) -> io::Result<Self> {
         let socket = Socket::from(socket);
         socket.set_nonblocking(true)?;
-        let stream = connect_by(socket, &SockAddr::from(address)).await?;
+        let stream = connect(socket, &SockAddr::from(address)).await?;
         Ok(Self(stream.into()))
     }
 

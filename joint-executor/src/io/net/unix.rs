@@ -11,10 +11,10 @@ use std::{
     path::Path,
 };
 
-use socket2::SockAddr;
+use socket2::{Domain, SockAddr};
 
 use super::{
-    connect::connect,
+    connect::{self, connect},
     halves::{OwnedReadHalf, OwnedWriteHalf, reads_to_end, split},
 };
 use crate::io::AsyncFd;
@@ -107,7 +107,8 @@ impl UnixStream {
     pub async fn connect(path: impl AsRef<Path>) -> io::Result<Self> {
         // Check the path first, because `socket2` would cut it at a zero byte inside.
         address(path.as_ref())?;
-        connect(&SockAddr::unix(path)?).await.map(Self)
+        let (socket, address) = (connect::new(Domain::UNIX)?, SockAddr::unix(path)?);
+        connect(socket, &address).await.map(Self)
     }
 
     /// Creates two sockets that are connected to each other.

@@ -37,6 +37,7 @@ use crate::{
     io::{
         AsyncFd, Interest, Ready,
         by_name::{reads_by_name, reads_to_end, short, writes_by_name},
+        uninit::{ReadUninit, initialized},
     },
 };
 
@@ -430,7 +431,15 @@ macro_rules! reads {
                 cx: &mut Context<'_>,
                 buffer: &'a mut [MaybeUninit<u8>],
             ) -> Poll<io::Result<&'a mut [u8]>> {
-                self.0.poll_read_counted(cx, buffer, $counted)
+                let fell_short = short($counted, buffer.len());
+                let read = self.0.poll_with(
+                    Way::Read,
+                    cx,
+                    |inner| inner.read_uninit(buffer),
+                    fell_short,
+                );
+                // SAFETY: the read has initialised this part of the buffer.
+                read.map_ok(|count| unsafe { initialized(&mut buffer[..count]) })
             }
         }
     };
