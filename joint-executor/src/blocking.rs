@@ -101,11 +101,11 @@ impl Executor {
 }
 
 /// Runs a function on behalf of an executor, or of none.
-fn spawn<F, T>(shared: Option<&Shared>, spawned: &'static Location<'static>, f: F) -> JoinHandle<T>
-where
-    F: FnOnce() -> T + Send + 'static,
-    T: Send + 'static,
-{
+fn spawn<T: Send + 'static>(
+    shared: Option<&Shared>,
+    spawned: &'static Location<'static>,
+    f: impl FnOnce() -> T + Send + 'static,
+) -> JoinHandle<T> {
     let counted = match shared {
         Some(shared) => shared.calls.begin(),
         None => Calls::outside().begin(),

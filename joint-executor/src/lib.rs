@@ -505,14 +505,14 @@ impl Executor {
         let (runnable, handle) = new_task(Location::caller(), future);
         current::with_worker_of(&raw const *self.shared, |worker| match worker {
             Some(worker) => worker.start(runnable),
-            None => self.start_outside(runnable, Lane::Normal),
+            None => self.start_outside(runnable),
         });
         handle
     }
 
-    fn start_outside(&self, runnable: Runnable, lane: Lane) {
+    fn start_outside(&self, runnable: Runnable) {
         hosted::check_place(self);
-        start(&self.shared, None, &raw const *self, runnable, lane);
+        start(&self.shared, None, &raw const *self, runnable, Lane::Normal);
     }
 
     /// Starts a task that nobody waits for. It may run at once, on any of the threads. Its output
@@ -687,7 +687,7 @@ where
 fn start_here(runnable: Runnable) {
     current::with_current(|worker| match worker {
         Some(worker) => worker.start(runnable),
-        None => entered::ambient().start_outside(runnable, Lane::Normal),
+        None => entered::ambient().start_outside(runnable),
     });
 }
 

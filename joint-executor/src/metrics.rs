@@ -66,6 +66,16 @@ pub(super) struct Counters {
 }
 
 impl Counters {
+    /// Returns the count of the tasks that have ended so.
+    #[inline]
+    pub(super) fn ends(&self, how: TaskEnd) -> &Counter {
+        match how {
+            TaskEnd::Finished => &self.finished,
+            TaskEnd::Panicked => &self.panicked,
+            TaskEnd::Cancelled => &self.cancelled,
+        }
+    }
+
     fn read(&self, queued: usize) -> WorkerMetrics {
         WorkerMetrics {
             polls: self.polls.get(),
@@ -126,15 +136,11 @@ impl OutsideCounters {
 
     #[inline]
     pub(super) fn count_end(&self, how: TaskEnd) {
-        match how {
-            TaskEnd::Panicked => self.count(|counters| &counters.panicked),
-            TaskEnd::Cancelled => self.count(|counters| &counters.cancelled),
-            TaskEnd::Finished => self.count(|counters| &counters.finished),
-        }
+        self.count(|counters| counters.ends(how));
     }
 
     #[inline]
-    fn count(&self, count: fn(&Counters) -> &Counter) {
+    fn count(&self, count: impl Fn(&Counters) -> &Counter) {
         let (from, counters) = LAST.try_with(Cell::get).unwrap_or(NONE);
         match ptr::eq(from, Arc::as_ptr(&self.0)) {
             // SAFETY: the thread still has them: `Lent::drop` clears `LAST` before it gives them
@@ -145,7 +151,7 @@ impl OutsideCounters {
     }
 
     #[cold]
-    fn count_otherwise(&self, count: fn(&Counters) -> &Counter) {
+    fn count_otherwise(&self, count: impl Fn(&Counters) -> &Counter) {
         let counted = LENT.try_with(|all| {
             let mut all = all.borrow_mut();
             let is_own = |lent: &Lent| ptr::eq(lent.from.as_ptr(), Arc::as_ptr(&self.0));

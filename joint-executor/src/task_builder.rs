@@ -144,15 +144,12 @@ impl<'a> TaskBuilder<'a> {
 
     #[inline]
     #[track_caller]
-    fn spawn_by<F>(
+    fn spawn_by<T: Send + 'static>(
         self,
         spawned: &'static Location<'static>,
-        future: F,
+        future: impl Future<Output = T> + Send + 'static,
         begin: Begin,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future<Output: Send + 'static> + Send + 'static,
-    {
+    ) -> JoinHandle<T> {
         self.with_target(|name, lane, target| {
             let lane = lane.unwrap_or(Lane::Normal);
             let future = traced(future, lane.name(), name.as_deref(), spawned);
@@ -211,15 +208,12 @@ impl<'a> TaskBuilder<'a> {
 
     #[inline]
     #[track_caller]
-    fn spawn_local_by<F>(
+    fn spawn_local_by<T: 'static>(
         self,
         spawned: &'static Location<'static>,
-        future: F,
+        future: impl Future<Output = T> + 'static,
         begin: Begin,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future<Output: 'static> + 'static,
-    {
+    ) -> JoinHandle<T> {
         if current_worker().is_none() {
             no_worker();
         }
@@ -402,14 +396,11 @@ where
 
 #[inline]
 #[track_caller]
-fn spawn_local_by<F>(
+fn spawn_local_by<T: 'static>(
     spawned: &'static Location<'static>,
-    future: F,
+    future: impl Future<Output = T> + 'static,
     begin: Begin,
-) -> JoinHandle<F::Output>
-where
-    F: Future<Output: 'static> + 'static,
-{
+) -> JoinHandle<T> {
     let spawned_there = local::with_current(|home| match home {
         Some(home) => Ok(home.spawn(spawned, future, begin)),
         None => Err(future),

@@ -19,7 +19,7 @@
 //!
 //! The types that the addresses lead to lie above this file, so the addresses have no type here.
 
-use core::{cell::Cell, mem, ptr};
+use core::{cell::Cell, marker::PhantomData, mem, ptr};
 
 use super::guard::with_value;
 use joint::{budget, task};
@@ -256,26 +256,29 @@ pub(super) fn with_values<V, R>(innermost: *const V, f: impl FnOnce() -> R) -> R
 }
 
 /// Keeps this thread a worker until this is dropped.
-pub(super) struct ThisThread {
+pub(super) struct ThisThread<'a> {
     /// The worker that the thread was before, if any.
     thread: Address,
     _code: Entered,
+    _worker: PhantomData<&'a ()>,
 }
 
 /// Makes this thread a worker, which has these forks.
-pub(super) fn become_thread<W, F>(worker: *const W, forks: *const F) -> ThisThread {
+pub(super) fn become_thread<W, F>(worker: &W, forks: *const F) -> ThisThread<'_> {
+    let worker = ptr::from_ref(worker).cast();
     let code = Code {
-        worker: worker.cast(),
+        worker,
         forks: forks.cast(),
         ..Code::current()
     };
     ThisThread {
         _code: code.enter(),
-        thread: here().thread.replace(worker.cast()),
+        thread: here().thread.replace(worker),
+        _worker: PhantomData,
     }
 }
 
-impl Drop for ThisThread {
+impl Drop for ThisThread<'_> {
     fn drop(&mut self) {
         here().thread.set(self.thread);
     }

@@ -59,18 +59,13 @@ impl Forks {
     /// # Safety
     /// Called by the one thread that owns this.
     #[inline]
-    pub(crate) unsafe fn join<A, B, RA, RB>(
+    pub(crate) unsafe fn join<RA, RB: Send>(
         &self,
         offered: impl FnOnce(),
         wait: impl FnOnce(Wait) -> Ended,
-        a: A,
-        b: B,
-    ) -> (RA, RB)
-    where
-        A: FnOnce() -> RA,
-        B: FnOnce() -> RB + Send,
-        RB: Send,
-    {
+        a: impl FnOnce() -> RA,
+        b: impl FnOnce() -> RB + Send,
+    ) -> (RA, RB) {
         // ORDERING: limit_look. Relaxed: a hint.
         if self.jobs.len() >= self.limit.load(order!(limit_look: Relaxed)) {
             return (a(), b());
@@ -84,18 +79,13 @@ impl Forks {
     /// # Safety
     /// Called by the one thread that owns this.
     #[inline(never)]
-    unsafe fn join_open<A, B, RA, RB>(
+    unsafe fn join_open<RA, RB: Send>(
         &self,
         offered: impl FnOnce(),
         wait: impl FnOnce(Wait) -> Ended,
-        a: A,
-        b: B,
-    ) -> (RA, RB)
-    where
-        A: FnOnce() -> RA,
-        B: FnOnce() -> RB + Send,
-        RB: Send,
-    {
+        a: impl FnOnce() -> RA,
+        b: impl FnOnce() -> RB + Send,
+    ) -> (RA, RB) {
         let mut job = Job::new(b);
         // SAFETY: the job stays in this frame, and is back before it is used again below.
         let (open, lent) = unsafe { job.lend() };

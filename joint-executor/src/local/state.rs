@@ -239,16 +239,12 @@ impl LocalState {
     }
 
     #[inline]
-    pub(crate) fn spawn<F>(
+    pub(crate) fn spawn<T: 'static>(
         &self,
         spawned: &'static Location<'static>,
-        future: F,
+        future: impl Future<Output = T> + 'static,
         begin: Begin,
-    ) -> JoinHandle<F::Output>
-    where
-        F: Future + 'static,
-        F::Output: 'static,
-    {
+    ) -> JoinHandle<T> {
         // SAFETY: the runnables are run and dropped on this thread alone: the schedule function
         // hands them to this state, which stays here, and which ends only when there can be no more
         // of them. An output that may not be sent is touched only by this thread's runs, and by a

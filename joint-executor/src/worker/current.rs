@@ -1,13 +1,13 @@
 //! Which worker this thread is, and which worker its code belongs to. The two differ only while a
 //! poll blocks in the `block_on` of another executor (`entered.rs`): the code then belongs to none.
 
-use core::{marker::PhantomData, ptr};
+use core::ptr;
 
 use super::{parts::Worker, shared::Shared, state::Running};
 use crate::{
     fork_join::{Forks, job::Wait},
     guard::{caught, once},
-    who,
+    who::{self, ThisThread},
 };
 use joint::completion::Ended;
 
@@ -71,19 +71,10 @@ pub(crate) fn with_worker_of<R>(
     with_current(|worker| f(worker.filter(|worker| ptr::eq(&**worker.shared(), shared))))
 }
 
-/// Keeps this thread a worker until this is dropped.
-pub(crate) struct ThisThread<'a> {
-    _thread: who::ThisThread,
-    _worker: PhantomData<&'a Worker>,
-}
-
 impl Worker {
     /// Makes this thread the worker.
     pub(crate) fn become_this_thread(&self) -> ThisThread<'_> {
-        ThisThread {
-            _thread: who::become_thread(self, self.forks()),
-            _worker: PhantomData,
-        }
+        who::become_thread(self, self.forks())
     }
 
     fn forks(&self) -> *const Forks {

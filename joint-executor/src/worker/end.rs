@@ -70,7 +70,7 @@ pub(super) fn dispose_spawned(shared: &Shared, runnable: Runnable) {
 pub(super) fn ended<M>(task: &EndedTask<'_, M>, how: TaskEnd) {
     with_current(|worker| match worker {
         Some(worker) if !who::is_disposed() => {
-            worker.count_end(how);
+            worker.counters().ends(how).increment();
             if worker.shared().watches_tasks {
                 // SAFETY: the runner calls this.
                 unsafe { worker.shared().hooks.ended(task, how) };

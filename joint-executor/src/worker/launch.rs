@@ -21,13 +21,10 @@ pub(crate) fn builder(spawned: &'static Location<'static>) -> Builder<EntryLink>
 
 /// Makes a task of the normal lane, not yet queued.
 #[inline]
-pub(crate) fn new_task<F>(
+pub(crate) fn new_task<T: Send + 'static>(
     spawned: &'static Location<'static>,
-    future: F,
-) -> (Runnable, JoinHandle<F::Output>)
-where
-    F: Future<Output: Send + 'static> + Send + 'static,
-{
+    future: impl Future<Output = T> + Send + 'static,
+) -> (Runnable, JoinHandle<T>) {
     let future = traced(future, Lane::Normal.name(), None, spawned);
     let (runnable, handle) = builder(spawned).spawn(|_| future, Scheduler);
     (runnable, handle.without_metadata())
@@ -35,10 +32,10 @@ where
 
 /// Makes a task of the normal lane that nobody joins, not yet queued.
 #[inline]
-pub(crate) fn new_detached<F>(spawned: &'static Location<'static>, future: F) -> Runnable
-where
-    F: Future + Send + 'static,
-{
+pub(crate) fn new_detached(
+    spawned: &'static Location<'static>,
+    future: impl Future + Send + 'static,
+) -> Runnable {
     let future = traced(future, Lane::Normal.name(), None, spawned);
     builder(spawned).spawn_detached(|_| future, Scheduler)
 }
@@ -52,8 +49,8 @@ pub(crate) fn launch(
     lane: Lane,
 ) {
     introduce(shared, worker, &runnable, lane);
-    place(shared, worker, runnable, lane, |worker, runnable| {
-        worker.push_new(runnable, lane);
+    place(shared, worker, runnable, lane, |worker, new| {
+        worker.push_new(new, lane)
     });
 }
 

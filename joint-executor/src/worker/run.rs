@@ -13,23 +13,9 @@ use crate::{
     registry::Registry,
     task_info::{DataSlot, TaskInfo},
 };
-use joint::{
-    budget,
-    task::{Polled, TaskEnd},
-};
+use joint::{budget, task::Polled};
 
 impl Core {
-    #[inline]
-    pub(super) fn count_end(&self, how: TaskEnd) {
-        let counters = self.counters();
-        match how {
-            TaskEnd::Finished => &counters.finished,
-            TaskEnd::Panicked => &counters.panicked,
-            TaskEnd::Cancelled => &counters.cancelled,
-        }
-        .increment();
-    }
-
     /// Enters a task in the registry.
     ///
     /// # Safety

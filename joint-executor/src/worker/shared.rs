@@ -167,14 +167,10 @@ impl Shared {
 
     /// Returns what `has` sees, to a worker that was the last lookout (`sleep.rs`).
     pub(crate) fn last_look(&self, has: impl FnOnce(&Self) -> bool) -> bool {
-        self.meet_awake();
-        has(self)
-    }
-
-    fn meet_awake(&self) {
         for worker in self.sleep.awake() {
             self.stealers[worker].meet();
         }
+        has(self)
     }
 
     /// Whether there is a task in any queue that all workers serve, or a stranger to wake.

@@ -67,8 +67,8 @@ pub(crate) fn start<E>(
         _ => start(),
     }
     if let Some(runnable) = new {
-        place(shared, worker, runnable, lane, |worker, runnable| {
-            worker.push_new(runnable, lane);
+        place(shared, worker, runnable, lane, |worker, new| {
+            worker.push_new(new, lane)
         });
     }
 }
@@ -107,8 +107,8 @@ fn settle(shared: &Arc<Shared>, worker: Option<&Running<'_>>, polled: Polled<Ent
         Polled::Pending | Polled::Ended(None) => {}
         Polled::Woken(runnable) => {
             let lane = runnable.metadata().lane();
-            place(shared, worker, runnable, lane, |worker, runnable| {
-                worker.queue_new(runnable, lane);
+            place(shared, worker, runnable, lane, |worker, woken| {
+                worker.queue_new(woken, lane)
             });
         }
         Polled::Ended(Some(waiter)) => stranger(|| waiter.wake()),

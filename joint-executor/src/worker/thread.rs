@@ -1,12 +1,10 @@
 //! What the thread of a worker does, from the first task to the end.
 
 use super::{
-    blocked::attend_while_blocked,
-    closing::arrive,
-    current::{ThisThread, with_current},
-    parts::Worker,
+    blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
     state::Running,
 };
+use crate::who::ThisThread;
 use joint::host::{self, Host};
 
 /// Keeps this thread the worker, with all its duties, until this is dropped.
