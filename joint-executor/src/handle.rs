@@ -1,6 +1,6 @@
 //! [`Handle`]: an executor's functions, for code that does not own it.
 
-use core::{fmt, ops::Deref};
+use core::ops::Deref;
 
 use super::{Executor, entered, hosted, worker::current};
 
@@ -26,6 +26,7 @@ use super::{Executor, entered, hosted, worker::current};
 /// assert_eq!(executor.block_on(inside), executor.id());
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[derive(Debug)]
 pub struct Handle(Executor);
 
 impl Handle {
@@ -80,11 +81,5 @@ impl Deref for Handle {
 
     fn deref(&self) -> &Executor {
         &self.0
-    }
-}
-
-impl fmt::Debug for Handle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Handle").field(&self.0).finish()
     }
 }

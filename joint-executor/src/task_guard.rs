@@ -1,6 +1,6 @@
 //! [`spawn_now_with`]: a task that has a value in its memory, and [`TaskGuard`], which owns it.
 
-use core::{fmt, future::Future, panic::Location};
+use core::{future::Future, panic::Location};
 
 use super::{
     registry::Lane,
@@ -99,6 +99,7 @@ where
 /// joint_executor::block_on(task);
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[derive(Debug)]
 #[must_use = "dropping a `TaskGuard` cancels its task"]
 pub struct TaskGuard(JoinHandle<()>);
 
@@ -124,11 +125,5 @@ impl TaskGuard {
 impl Drop for TaskGuard {
     fn drop(&mut self) {
         self.cancel();
-    }
-}
-
-impl fmt::Debug for TaskGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TaskGuard").field(&self.0).finish()
     }
 }

@@ -108,6 +108,18 @@ pub(super) fn task() -> Runnable {
     new_detached(Location::caller(), async {})
 }
 
+/// A task whose future calls `f` when it is dropped.
+pub(super) fn task_that_drops(f: impl FnMut() + Send + 'static) -> Runnable {
+    struct OnDrop<F: FnMut()>(F);
+    impl<F: FnMut()> Drop for OnDrop<F> {
+        fn drop(&mut self) {
+            (self.0)();
+        }
+    }
+    let held = OnDrop(f);
+    new_detached(Location::caller(), async move { drop(held) })
+}
+
 /// Spawns a task that waits after its first run and ends in its second. Returns its handle and a
 /// waker for it.
 pub(super) fn waiting(worker: &Worker, lane: Lane) -> (JoinHandle<()>, Waker) {

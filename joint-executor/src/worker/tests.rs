@@ -223,17 +223,8 @@ fn ends(worker: &Worker) -> (u64, u64) {
 
 #[test]
 fn its_own_executor_counts_a_task_that_is_disposed_of() {
-    struct Panics;
-    impl Drop for Panics {
-        fn drop(&mut self) {
-            std::panic::resume_unwind(Box::new("on purpose"));
-        }
-    }
-    let runnables = || {
-        let panics = Panics;
-        let held = async move { drop(panics) };
-        [task(), new_detached(Location::caller(), held)]
-    };
+    let panics = || task_that_drops(|| std::panic::resume_unwind(Box::new("on purpose")));
+    let runnables = || [task(), panics()];
     let mut hooks = Hooks::default();
     let (sender, ended) = std::sync::mpsc::channel();
     hooks.on_end = Some(Box::new(move |_, how| {

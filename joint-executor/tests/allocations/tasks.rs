@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use crate::common::{HOUR, MILLI, executor};
 use crate::counting::{BYTES, COUNT, alone};
 use joint::{block_on, oneshot};
 #[cfg(feature = "io")]
@@ -26,10 +27,6 @@ fn free_elsewhere(taken: Vec<u8>) {
     elsewhere.join().unwrap();
 }
 
-fn executor() -> Executor {
-    Executor::builder().workers(1).build().unwrap()
-}
-
 const TASKS: usize = 100_000;
 /// A task with a future and an output of a word or less.
 const BLOCK: usize = 56 + SPAN;
@@ -39,7 +36,7 @@ const SPAN: usize = if cfg!(feature = "tracing") { 40 } else { 0 };
 #[test]
 fn a_task_that_is_queued_takes_its_block_and_nothing_else() {
     let _alone = alone();
-    let executor = executor();
+    let executor = executor(1);
     let (begin, end) = (Barrier::new(2), Barrier::new(2));
     // The one worker is in a poll, so none of the tasks is run.
     let taken = thread::scope(|threads| {
@@ -70,7 +67,7 @@ fn a_task_that_is_queued_takes_its_block_and_nothing_else() {
 #[test]
 fn a_task_that_waits_takes_its_block_and_one_word_more() {
     let _alone = alone();
-    let executor = executor();
+    let executor = executor(1);
     let waiting = |tasks| {
         let elsewhere = vec![0; 1 << 20];
         block_on(executor.spawn(async move {
@@ -101,7 +98,7 @@ fn executors_in_a_loop_leave_no_memory_behind() {
     let _alone = alone();
     let live = |executors: usize| {
         for _ in 0..executors {
-            let executor = Executor::builder().workers(2).build().unwrap();
+            let executor = self::executor(2);
             executor.spawn(pending::<()>()).detach();
             block_on(executor.spawn(async {
                 for n in 0..200 {
@@ -111,14 +108,14 @@ fn executors_in_a_loop_leave_no_memory_behind() {
                 for child in children {
                     child.await;
                 }
-                sleep(Duration::from_millis(1)).await;
+                sleep(MILLI).await;
             }));
         }
         BYTES.load(Relaxed)
     };
     // What is made once stays: the global executor, which serves the timers of a closed one, and
     // the garbage of the queues' library, which it collects in its own time.
-    block_on(spawn(sleep(Duration::from_millis(1))));
+    block_on(spawn(sleep(MILLI)));
     let before = live(50);
     // Workers of the last executor may still be about to end.
     let is_back = |after: &isize| *after <= before + 32 * 1024;
@@ -130,7 +127,6 @@ fn executors_in_a_loop_leave_no_memory_behind() {
 }
 
 const LARGE: usize = 20_000;
-const HOUR: Duration = Duration::from_secs(3600);
 
 /// Something that a task polls by reference, and that outlives it.
 type Held = Arc<Mutex<dyn FnMut(&mut Context<'_>) -> bool + Send>>;
@@ -196,7 +192,7 @@ fn assert_keeps_little(name: &str, make: impl Fn() -> Held, ends: impl Fn(&Held)
 #[test]
 fn what_an_ended_task_has_polled_keeps_no_large_future_of_it() {
     let _alone = alone();
-    let executor = executor();
+    let executor = executor(1);
     // A worker's task, because descriptors and timers belong to the executor of who makes them.
     type Make = fn() -> Held;
     let made = |make: Make| block_on(executor.spawn(async move { make() }));
@@ -272,7 +268,7 @@ fn what_an_ended_task_has_polled_keeps_no_large_future_of_it() {
 #[test]
 fn a_task_keeps_no_large_future_through_whichever_door_it_came() {
     let _alone = alone();
-    let executor = executor();
+    let executor = executor(1);
     type Ends<'a> = &'a dyn Fn(Large);
     let doors: [(&str, Ends); 11] = [
         ("spawn", &|large| block_on(executor.spawn(large))),

@@ -8,13 +8,10 @@ use std::{
     time::Duration,
 };
 
-use crate::common::executor;
+use crate::common::{HOUR, MILLI, executor};
 use crate::counting::{BYTES, COUNT, alone};
 use joint::block_on;
 use joint_executor::time::{Timer, interval, sleep, timeout};
-
-const MILLI: Duration = Duration::from_millis(1);
-const HOUR: Duration = Duration::from_secs(3600);
 
 /// One of each kind.
 async fn wait_in_each_way(timer: &mut Timer, ticks: &mut joint_executor::time::Interval) {

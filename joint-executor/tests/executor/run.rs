@@ -284,12 +284,3 @@ fn metrics_count_spawns_and_polls() {
     assert_eq!((metrics.spawned, metrics.workers.len()), (15, 1));
     assert_eq!((metrics.polls(), metrics.steals()), (16, 0));
 }
-
-#[test]
-fn no_workers_and_more_than_can_be_counted_are_an_error() {
-    for workers in [0, usize::MAX] {
-        let error = Executor::builder().workers(workers).build().unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
-        assert!(error.to_string().contains("worker"), "{error}");
-    }
-}

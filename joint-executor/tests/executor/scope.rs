@@ -326,24 +326,6 @@ mod asynchronous {
     }
 
     #[test]
-    fn a_panic_of_a_task_is_the_scopes_once_all_have_ended() {
-        let executor = executor(2);
-        let env = Arc::new(AtomicUsize::new(0));
-        let scope = executor.spawn(async_scope(env.clone(), async |s| {
-            s.spawn(async { panic!("child") });
-            for _ in 0..10 {
-                s.spawn(async move {
-                    yield_now().await;
-                    s.env().fetch_add(1, Relaxed);
-                });
-            }
-        }));
-        let error = block_on(scope.result()).unwrap_err();
-        assert!(error.to_string().ends_with("panicked: child"), "{error}");
-        assert_eq!(env.load(Relaxed), 10);
-    }
-
-    #[test]
     fn a_panic_through_the_closure_cancels_the_other_tasks() {
         let executor = executor(2);
         let env = Arc::new(AtomicUsize::new(0));

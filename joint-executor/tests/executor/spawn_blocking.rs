@@ -29,40 +29,27 @@ fn a_panic_of_a_blocking_function_names_the_call_site() {
     assert_eq!(block_on(spawn_blocking(|| 1)), 1, "the thread goes on");
 }
 
-/// A function that has begun, returns its thread, and ends when it is told to.
-fn begun_on(
-    spawn: impl FnOnce(Box<dyn FnOnce() -> thread::ThreadId + Send>) -> JoinHandle<thread::ThreadId>,
-) -> (JoinHandle<thread::ThreadId>, mpsc::Sender<()>) {
+/// A function that has begun, and ends when it is told to.
+fn begun_on<T: Send + 'static>(
+    spawn: impl FnOnce(Box<dyn FnOnce() -> T + Send>) -> JoinHandle<T>,
+) -> (JoinHandle<T>, mpsc::Sender<T>) {
     let (begins, begun) = mpsc::channel();
     let (end, ends) = mpsc::channel();
     let task = spawn(Box::new(move || {
         begins.send(()).unwrap();
-        ends.recv().unwrap();
-        thread::current().id()
-    }));
-    begun.recv().unwrap();
-    (task, end)
-}
-
-/// A function that has begun, and ends when it is told to.
-fn begun<T: Send + 'static>() -> (JoinHandle<T>, mpsc::Sender<T>) {
-    let (begins, begun) = mpsc::channel();
-    let (end, ends) = mpsc::channel();
-    let task = spawn_blocking(move || {
-        begins.send(()).unwrap();
         ends.recv().unwrap()
-    });
+    }));
     begun.recv().unwrap();
     (task, end)
 }
 
 #[test]
 fn a_running_blocking_function_returns_after_abort_and_drop() {
-    let (task, end) = begun();
+    let (task, end) = begun_on(spawn_blocking);
     task.abort();
     end.send(3).unwrap();
     assert_eq!(block_on(task.result()).unwrap(), 3);
-    let (task, end) = begun();
+    let (task, end) = begun_on(spawn_blocking);
     drop(task);
     let (tells, told) = mpsc::channel();
     assert!(end.send(on_drop(move || tells.send(()).unwrap())).is_ok());
@@ -71,7 +58,7 @@ fn a_running_blocking_function_returns_after_abort_and_drop() {
 
 #[test]
 fn cancel_waits_for_one_that_has_begun() {
-    let (task, end) = begun();
+    let (task, end) = begun_on(spawn_blocking);
     let cancelled = task.cancel();
     end.send(4).unwrap();
     assert_eq!(block_on(cancelled), Some(4));

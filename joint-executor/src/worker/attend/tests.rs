@@ -14,20 +14,18 @@ use crate::{
 
 mod visits;
 
-#[derive(Default)]
-struct Wakes(AtomicUsize);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
+fn counting(wakes: &Arc<AtomicUsize>) -> Waker {
+    let wakes = wakes.clone();
+    waker_that(move || _ = wakes.fetch_add(1, Relaxed))
 }
 
 /// Arms timers of one of the three owners: the two workers, and all other threads.
-fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
+fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<AtomicUsize>) {
     let shared = worker.shared();
-    let waker = Waker::from(wakes.clone());
-    let armed = shared.driver.timers(owner).insert(deadline, waker);
+    let armed = shared
+        .driver
+        .timers(owner)
+        .insert(deadline, counting(wakes));
     assert!(armed.is_ok());
     shared.driver.hurry(deadline, &shared.sleep, || {});
 }
@@ -40,7 +38,7 @@ fn use_driver(worker: &Worker) {
 #[test]
 fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     let [worker, _other] = two_workers();
-    let wakes = Arc::new(Wakes::default());
+    let wakes = Arc::<AtomicUsize>::default();
     let attend = || worker.attend(After::Queue);
     assert!(!attend(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &wakes);
@@ -48,7 +46,7 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
         assert!(attend());
-        assert_eq!(wakes.0.load(Relaxed), owner + 1);
+        assert_eq!(wakes.load(Relaxed), owner + 1);
         assert!(!attend(), "the timer has fired");
     }
 }
@@ -66,18 +64,18 @@ fn a_yield_is_announced_before_the_driver_is_attended_to() {
 #[test]
 fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
     let [worker, _other] = two_workers();
-    let (own, others) = (Arc::new(Wakes::default()), Arc::new(Wakes::default()));
+    let (own, others) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     worker.attend_in_turn();
     for turn in 0..4 {
         arm(&worker, 0, 0, &own);
         arm(&worker, 1, 0, &others);
         arm(&worker, 2, 0, &others);
-        let before = others.0.load(Relaxed);
+        let before = others.load(Relaxed);
         worker.attend_in_turn();
         // Its own timers are checked each time. The timers of each other owner are checked every
         // three turns, and by then there are as many as turns.
-        assert_eq!(own.0.load(Relaxed), turn + 1);
-        let fired = others.0.load(Relaxed) - before;
+        assert_eq!(own.load(Relaxed), turn + 1);
+        let fired = others.load(Relaxed) - before;
         assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
     }
 }
@@ -85,14 +83,14 @@ fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
 #[test]
 fn one_call_fires_a_bounded_number_of_timers() {
     let [worker, _other] = two_workers();
-    let wakes = Arc::new(Wakes::default());
+    let wakes = Arc::<AtomicUsize>::default();
     for _ in 0..2 * TURN {
         arm(&worker, 1, 0, &wakes);
     }
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.0.load(Relaxed), TURN as usize);
+    assert_eq!(wakes.load(Relaxed), TURN as usize);
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.0.load(Relaxed), 2 * TURN as usize);
+    assert_eq!(wakes.load(Relaxed), 2 * TURN as usize);
 }
 
 #[test]
@@ -237,12 +235,12 @@ fn any_worker_wakes_a_stranger_that_another_has_left() {
     for way in ways {
         let [worker, other] = two_workers();
         use_driver(&worker);
-        let wakes = Arc::new(Wakes::default());
+        let wakes = Arc::<AtomicUsize>::default();
         let due = worker.shared().driver.due();
-        due.push(Waker::from(wakes.clone()));
+        due.push(counting(&wakes));
         assert!(worker.shared().has_queued() && worker.shared().has_work());
         way(&other);
-        assert!(wakes.0.load(Relaxed) == 1 && !worker.shared().has_work());
+        assert!(wakes.load(Relaxed) == 1 && !worker.shared().has_work());
     }
 }
 

@@ -135,51 +135,26 @@ fn the_last_worker_to_leave_drops_the_remaining_tasks() {
     }
 }
 
-/// Spawns on its worker when it is dropped, and records how many spawned futures are left then.
-struct Spawns {
-    held: Arc<()>,
-    left: Arc<AtomicUsize>,
-}
-
-impl Drop for Spawns {
-    fn drop(&mut self) {
-        let task = counted(&self.held);
-        with_thread_worker(|worker| {
-            let (worker, running) = worker.expect("a worker drops it");
-            launch(worker.shared(), Some(running), task, Lane::Normal);
-        });
-        self.left.store(alive(&self.held) - 1, Relaxed);
-    }
-}
-
 #[test]
 fn a_drop_in_the_last_leave_may_wait_for_a_task_it_spawns() {
     let [worker, _other] = two_workers();
-    let (held, left) = (Arc::new(()), Arc::new(AtomicUsize::new(usize::MAX)));
+    let (tell, left) = mpsc::channel();
     worker.shared().close();
     worker.shared().arrive(1);
     assert!(!worker.shared().gate.leave(), "the other one is gone");
     // It drops nothing before it leaves.
     worker.as_current(|| arrive(&worker.running()));
-    let spawns = Spawns {
-        held: held.clone(),
-        left: left.clone(),
-    };
-    let late = new_detached(Location::caller(), async move { drop(spawns) });
-    worker.shared().inject(late, Lane::Normal);
+    let spawns = task_that_drops(move || {
+        let held = Arc::new(());
+        with_thread_worker(|worker| {
+            let (worker, running) = worker.expect("a worker drops it");
+            launch(worker.shared(), Some(running), counted(&held), Lane::Normal);
+        });
+        tell.send(alive(&held)).expect("the test waits");
+    });
+    worker.shared().inject(spawns, Lane::Normal);
     worker.on_thread(|| worker.shared().leave(&worker.running()));
-    assert_eq!(left.load(Relaxed), 0);
-}
-
-/// Records, when it is dropped, how deeply its worker's drops are nested.
-struct TellsDepth(Arc<AtomicUsize>);
-
-impl Drop for TellsDepth {
-    fn drop(&mut self) {
-        let depth =
-            with_thread_worker(|worker| worker.map(|(worker, _)| worker.closing.inside.get()));
-        self.0.store(depth.unwrap(), Relaxed);
-    }
+    assert_eq!(left.try_recv(), Ok(0));
 }
 
 #[test]
@@ -187,9 +162,14 @@ fn a_blocked_worker_drops_inside_of_drops_up_to_a_depth() {
     let [worker, _other] = two_workers();
     let seen = Arc::new(AtomicUsize::new(usize::MAX));
     let push = || {
-        let tells = TellsDepth(seen.clone());
-        let runnable = new_detached(Location::caller(), async move { drop(tells) });
-        worker.push(runnable, Lane::Pinned(0));
+        let seen = seen.clone();
+        let tells = task_that_drops(move || {
+            with_thread_worker(|worker| {
+                let (worker, _) = worker.expect("a worker drops it");
+                seen.store(worker.closing.inside.get(), Relaxed);
+            });
+        });
+        worker.push(tells, Lane::Pinned(0));
     };
     worker.shared().close();
     worker.on_thread(|| {
@@ -260,12 +240,4 @@ fn a_waiter_that_panics_keeps_no_worker_from_the_next_drop() {
         way(&worker);
         assert!(handles.iter().all(JoinHandle::is_finished));
     }
-}
-
-#[test]
-fn one_caller_cancels_what_waits() {
-    let [worker, _other] = two_workers();
-    let gate = &worker.shared().gate;
-    let claims = [(); 3].map(|()| gate.begin_to_cancel());
-    assert_eq!(claims, [true, false, false]);
 }
