@@ -21,6 +21,18 @@ use core::{
 };
 use joint::{task::Runnable, waker::ThinWaker};
 
+/// Implements functions of a type here by those of the part of the crate that it holds.
+macro_rules! passes_on {
+    ($name:ident: $($(#[$docs:meta])* $function:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        impl $name {$(
+            $(#[$docs])*
+            pub fn $function(&self, $($argument: $type),*) $(-> $result)? {
+                self.0.$function($($argument),*)
+            }
+        )*}
+    };
+}
+
 /// The executor's queue for tasks from other threads.
 pub struct Inbox(crate::inbox::Inbox<()>);
 
@@ -28,22 +40,14 @@ impl Inbox {
     pub fn new() -> Self {
         Self(crate::inbox::Inbox::new())
     }
+}
 
-    pub fn push(&self, runnable: Runnable) {
-        self.0.push(runnable);
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn is_drained(&self) -> bool {
-        self.0.is_drained()
-    }
-
-    pub fn take(&self, most: usize, take: impl FnMut(Runnable)) {
-        self.0.take(most, take);
-    }
+passes_on! {
+    Inbox:
+    push(runnable: Runnable);
+    is_empty() -> bool;
+    is_drained() -> bool;
+    take(most: usize, take: impl FnMut(Runnable));
 }
 
 /// One worker's forks, for models with workers of their own. A join waits for a thief without
@@ -91,41 +95,6 @@ impl Gate {
         Self(crate::gate::Gate::new(workers))
     }
 
-    pub fn close(&self) {
-        self.0.close();
-    }
-
-    pub fn is_closed(&self) -> bool {
-        self.0.is_closed()
-    }
-
-    pub fn is_quiet(&self) -> bool {
-        self.0.is_quiet()
-    }
-
-    /// Returns whether the caller is to cancel all.
-    pub fn begin_to_cancel(&self) -> bool {
-        self.0.begin_to_cancel()
-    }
-
-    /// Returns whether it was the last one.
-    pub fn arrive(&self, worker: usize) -> bool {
-        self.0.arrive(worker)
-    }
-
-    /// Returns whether it was the last one.
-    pub fn leave(&self) -> bool {
-        self.0.leave()
-    }
-
-    pub fn is_too_late(&self) -> bool {
-        self.0.is_too_late()
-    }
-
-    pub fn terminate(&self) {
-        self.0.terminate();
-    }
-
     pub fn dispose_elsewhere(
         is_empty: impl FnOnce() -> bool,
         start: impl FnOnce() -> bool,
@@ -137,6 +106,21 @@ impl Gate {
     pub fn dispose(dispose_one: impl Fn() -> bool, is_empty: impl Fn() -> bool) {
         crate::gate::dispose(dispose_one, is_empty);
     }
+}
+
+passes_on! {
+    Gate:
+    close();
+    is_closed() -> bool;
+    is_quiet() -> bool;
+    /// Returns whether the caller is to cancel all.
+    begin_to_cancel() -> bool;
+    /// Returns whether it was the last one.
+    arrive(worker: usize) -> bool;
+    /// Returns whether it was the last one.
+    leave() -> bool;
+    is_too_late() -> bool;
+    terminate();
 }
 
 /// The functions that the end of an executor waits for.
@@ -181,15 +165,6 @@ impl Sleep {
         Self(crate::sleep::Sleep::new(workers, fences, || {}))
     }
 
-    /// Registers this thread as the worker's.
-    pub fn begin(&self, worker: usize) {
-        self.0.begin(worker);
-    }
-
-    pub fn unpark_all(&self) {
-        self.0.unpark_all();
-    }
-
     pub fn notify(&self) {
         wake_away(self.0.notify(Need::Lookout));
     }
@@ -203,20 +178,8 @@ impl Sleep {
         wake_away(self.0.notify_after_take(Need::Lookout, is_empty));
     }
 
-    pub fn awake(&self) -> impl Iterator<Item = usize> {
-        self.0.awake()
-    }
-
     pub fn notify_from_outside(&self) {
         wake_away(self.0.notify_from_outside(Need::Lookout));
-    }
-
-    pub fn is_quiet(&self) -> bool {
-        self.0.is_quiet()
-    }
-
-    pub fn search(&self) {
-        self.0.search();
     }
 
     pub fn found(&self, has_work: impl Fn() -> bool) {
@@ -283,6 +246,16 @@ impl Sleep {
     }
 }
 
+passes_on! {
+    Sleep:
+    /// Registers this thread as the worker's.
+    begin(worker: usize);
+    unpark_all();
+    awake() -> impl Iterator<Item = usize>;
+    is_quiet() -> bool;
+    search();
+}
+
 /// Wakes a worker that is away, as every caller must.
 fn wake_away(woke: Woke) {
     woke.away().into_iter().for_each(Waker::wake);
@@ -296,10 +269,6 @@ pub struct TimerKey(crate::driver::timers::Key);
 impl Timers {
     pub fn new() -> Self {
         Self(crate::driver::timers::Timers::new())
-    }
-
-    pub fn earliest(&self) -> u64 {
-        self.0.earliest()
     }
 
     /// Returns the key, and whether the earliest deadline is sooner now; `None` if closed.
@@ -321,10 +290,12 @@ impl Timers {
     pub fn fire(&self, now: u64, woken: &mut Vec<Waker>) {
         while self.0.fire(now, woken) == Fired::OneBatch {}
     }
+}
 
-    pub fn close(&self) -> Vec<Waker> {
-        self.0.close()
-    }
+passes_on! {
+    Timers:
+    earliest() -> u64;
+    close() -> Vec<Waker>;
 }
 
 /// The direction of a descriptor that is read, for models with events and descriptors of their own.
@@ -393,15 +364,13 @@ impl LocalInbox {
         unsafe { crate::local::inbox::Inbox::push(&raw const self.0, runnable) };
     }
 
-    pub fn take(&self, each: impl FnMut(Runnable)) {
-        self.0.take(each);
-    }
-
-    pub fn rise(&self, each: impl FnMut(Runnable)) -> Option<ThinWaker> {
-        self.0.rise(each)
-    }
-
     pub fn sleep(&self, waker: ThinWaker) -> bool {
         self.0.sleep(waker).is_ok()
     }
+}
+
+passes_on! {
+    LocalInbox:
+    take(each: impl FnMut(Runnable));
+    rise(each: impl FnMut(Runnable)) -> Option<ThinWaker>;
 }
