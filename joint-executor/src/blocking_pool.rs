@@ -201,11 +201,12 @@ pub(crate) fn check() {
 // Miri asks that no thread is left at the end of the program.
 #[cfg(all(test, not(miri)))]
 mod tests {
-    use alloc::{sync::Arc, task::Wake};
+    use alloc::sync::Arc;
     use core::{future::Future, pin::Pin, task::Context, time::Duration};
     use std::{sync::Barrier, thread};
 
     use super::{Limits, Pool, State};
+    use crate::wakes::waker_that;
     use joint::{
         park::block_on,
         task::{self, JoinHandle},
@@ -256,17 +257,11 @@ mod tests {
 
     #[test]
     fn a_waker_that_panics_costs_no_thread() {
-        struct Panics;
-        impl Wake for Panics {
-            fn wake(self: Arc<Self>) {
-                panic!("in the waker");
-            }
-        }
         let pool = pool(1, FOR_LONG);
         let registered = Arc::new(Barrier::new(2));
         let there = registered.clone();
         let mut task = push(&pool, async move { there.wait().is_leader() });
-        let waker = Arc::new(Panics).into();
+        let waker = waker_that(|| panic!("in the waker"));
         assert!(
             Pin::new(&mut task)
                 .poll(&mut Context::from_waker(&waker))

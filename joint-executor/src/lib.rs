@@ -270,6 +270,9 @@ mod threads;
 pub mod time;
 #[cfg(feature = "dump")]
 mod times;
+#[cfg(test)]
+#[path = "../../tests/common/wakes.rs"]
+mod wakes;
 mod who;
 pub(crate) mod worker;
 mod yield_now;

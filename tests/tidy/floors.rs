@@ -33,7 +33,7 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "executor",
         below: &[
-            &["policy"],
+            &["policy", "wakes"],
             &["arrivals", "fences", "guard", "padded", "punctual", "ring"],
             &["latch", "who"],
             &[

@@ -1,10 +1,9 @@
 //! Which workers are woken, which look again, and what it costs: by counts, with all workers on one
 //! thread. The models check the races.
 
-use alloc::{sync::Arc, task::Wake, vec::Vec};
+use alloc::{sync::Arc, vec::Vec};
 use core::{
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
-    task::Waker,
     time::Duration,
 };
 
@@ -12,7 +11,7 @@ use super::{
     AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, SEARCHING, SLEEPING, SLEEPS,
     SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
-use crate::fences::Fences;
+use crate::{fences::Fences, wakes::Wakes};
 
 #[test]
 fn the_counts_have_room_for_all_workers() {
@@ -187,21 +186,11 @@ fn a_worker_that_is_woken_stands_for_a_lookout_until_it_is_up() {
     }
 }
 
-/// Counts how often it is woken, and how many of its wakers there are.
-#[derive(Default)]
-struct Owner(AtomicUsize);
-
-impl Wake for Owner {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
 /// A worker that is away is woken by its waker, once, and is a searcher when it comes back.
 #[test]
 fn a_worker_that_is_away_is_woken_once_and_then_searches() {
-    let owner = Arc::new(Owner::default());
-    let away = || Waker::from(owner.clone());
+    let owner = Wakes::new();
+    let away = || owner.waker();
     let sleep = Sleep::new(2, Fences::among(2), || {});
     sleep.search();
     for is_urgent in [true, false] {
@@ -220,14 +209,14 @@ fn a_worker_that_is_away_is_woken_once_and_then_searches() {
         assert!(matches!(sleep.notify(Need::Lookout), Woke::Nobody));
         assert!(sleep.come_back(0).is_none(), "its waker is used up");
         assert_eq!((sleep.word(0), counts(&sleep)), (AWAKE, SEARCHING));
-        assert_eq!(owner.0.load(Relaxed), pushes);
+        assert_eq!(owner.count(), pushes);
     }
     // It comes back by itself, and gets the waker to drop.
     assert!(sleep.go_away(0, away(), || false, || false).is_ok());
     let waker = sleep.come_back(0).expect("nobody has woken it");
-    assert_eq!(Arc::strong_count(&owner), 2);
+    assert_eq!(owner.wakers(), 1);
     drop(waker);
-    assert_eq!((Arc::strong_count(&owner), owner.0.load(Relaxed)), (1, 2));
+    assert_eq!((owner.wakers(), owner.count()), (0, 2));
     let _nobody = sleep.found(Need::Lookout, || false);
     assert!(!sleep.is_anybody_idle());
 }

@@ -15,8 +15,14 @@ pub(super) use {
         launch::{launch, new_detached, new_task},
         shared::{Decides, Runnable, Shared},
     },
-    crate::{fences::Fences, hooks::Hooks, registry::Lane, sleep::Woke},
-    alloc::{boxed::Box, sync::Arc, task::Wake, vec::Vec},
+    crate::{
+        fences::Fences,
+        hooks::Hooks,
+        registry::Lane,
+        sleep::Woke,
+        wakes::{Wakes, counting, waker_that},
+    },
+    alloc::{boxed::Box, sync::Arc, vec::Vec},
     core::{
         array,
         cell::Cell,
@@ -185,17 +191,6 @@ pub(super) fn send_away(worker: &Worker, woken: mpsc::Sender<usize>) {
     let sleep = &worker.shared().sleep;
     sleep.search();
     assert!(sleep.go_away(1, reports, || false, || false).is_ok());
-}
-
-/// A foreign waker that calls `f` whenever it is woken.
-pub(super) fn waker_that(f: impl Fn() + Send + Sync + 'static) -> Waker {
-    struct Calls<F>(F);
-    impl<F: Fn() + Send + Sync + 'static> Wake for Calls<F> {
-        fn wake(self: Arc<Self>) {
-            (self.0)();
-        }
-    }
-    Arc::new(Calls(f)).into()
 }
 
 /// A waker that calls `f` when it is woken, and is not a foreign one.

@@ -109,27 +109,14 @@ fn a_handle_that_has_given_its_result_is_refused() {
     assert!(set.is_empty());
 }
 
-/// Wakes nobody, and panics when it is dropped for the last time.
-struct PanicsOnDrop;
-
-impl Wake for PanicsOnDrop {
-    fn wake(self: Arc<Self>) {
-        std::mem::forget(self);
-    }
-}
-
-impl Drop for PanicsOnDrop {
-    fn drop(&mut self) {
-        panic_any("dropped");
-    }
-}
-
 #[test]
 fn a_waker_that_panics_when_replaced_leaves_the_task_in_the_set() {
     let (runnable, mut handle) = ready(1);
-    let waker = Waker::from(Arc::new(PanicsOnDrop));
+    let panics_on_drop = Panics;
+    let waker = waker_that(move || drop(panics_on_drop));
     assert!(poll_with(&mut handle, &waker).is_pending());
-    std::mem::forget(catch_unwind(AssertUnwindSafe(|| drop(waker))));
+    // The one in the task is the last.
+    drop(waker);
     let mut set = JoinSet::new();
     panics(|| set.insert(handle));
     assert_eq!(set.len(), 1);

@@ -16,12 +16,8 @@ async fn poll_pending<F: Future>(mut future: Pin<&mut F>) {
 }
 
 /// Looks at what it borrows when it is dropped: a task that outlives it is a use after free.
-struct Borrows<'a>(&'a AtomicUsize);
-
-impl Drop for Borrows<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_add(1, Relaxed);
-    }
+fn borrows(count: &AtomicUsize) -> OnDrop<impl FnMut()> {
+    OnDrop(|| _ = count.fetch_add(1, Relaxed))
 }
 
 #[test]
@@ -93,10 +89,10 @@ mod blocking {
         for _ in 0..if cfg!(miri) { 2 } else { 500 } {
             let drops = AtomicUsize::new(0);
             executor.scope(|s| {
-                s.spawn(async { Borrows(&drops) });
-                drop(s.spawn(async { Borrows(&drops) }));
-                let awaited = s.spawn(async { Borrows(&drops) });
-                let held = s.spawn(async { Borrows(&drops) });
+                s.spawn(async { borrows(&drops) });
+                drop(s.spawn(async { borrows(&drops) }));
+                let awaited = s.spawn(async { borrows(&drops) });
+                let held = s.spawn(async { borrows(&drops) });
                 s.spawn(async move {
                     yield_now().await;
                     drop(held);
@@ -131,7 +127,7 @@ mod blocking {
         let text = panic_text(|| {
             executor.scope(|s| {
                 for _ in 0..10 {
-                    s.spawn(hold(Borrows(&drops)));
+                    s.spawn(hold(borrows(&drops)));
                 }
                 wait_until(|| executor.metrics().polls() >= 10);
                 panic!("closure");
@@ -258,9 +254,9 @@ mod asynchronous {
         let (sender, receiver) = mpsc::channel();
         let env = Env(AtomicUsize::new(0), sender);
         let waited = executor.spawn(async_scope(env, async |s| {
-            s.spawn(async move { Borrows(&s.env().0) });
-            let awaited = s.spawn(async move { Borrows(&s.env().0) });
-            let held = s.spawn(async move { Borrows(&s.env().0) });
+            s.spawn(async move { borrows(&s.env().0) });
+            let awaited = s.spawn(async move { borrows(&s.env().0) });
+            let held = s.spawn(async move { borrows(&s.env().0) });
             s.spawn(async move {
                 yield_now().await;
                 drop(held);
@@ -278,7 +274,7 @@ mod asynchronous {
         let env = Env(AtomicUsize::new(0), sender);
         let mut future = Box::pin(async_scope(env, async |s| {
             for _ in 0..10 {
-                s.spawn(hold(Borrows(&s.env().0)));
+                s.spawn(hold(borrows(&s.env().0)));
             }
             pending::<()>().await;
         }));
@@ -331,7 +327,7 @@ mod asynchronous {
         let env = Arc::new(AtomicUsize::new(0));
         let scope = executor.spawn(async_scope(env.clone(), async |s| {
             for _ in 0..10 {
-                s.spawn(hold(Borrows(s.env())));
+                s.spawn(hold(borrows(s.env())));
             }
             s.spawn(async { panic_any("child") }).await
         }));

@@ -76,25 +76,12 @@ fn carry_without_a_value_carries_nothing() {
     assert_eq!(block_on(NUMBER.carry(async { number() })), None);
 }
 
-/// Writes down what it sees when it is dropped.
-struct Seen(Rc<RefCell<Vec<Option<u32>>>>);
-
-impl Drop for Seen {
-    fn drop(&mut self) {
-        self.0.borrow_mut().push(number());
-    }
-}
-
 #[test]
 fn the_future_is_dropped_under_its_value() {
-    let seen = Rc::new(RefCell::new(Vec::new()));
-    let guard = Seen(seen.clone());
-    drop(NUMBER.scope(6, async move { drop(guard) }));
-    let guard = Seen(seen.clone());
-    let mut polled = Box::pin(NUMBER.scope(7, async move {
-        let _guard = guard;
-        yield_now().await;
-    }));
+    let seen = RefCell::new(Vec::new());
+    let guard = || OnDrop(|| seen.borrow_mut().push(number()));
+    drop(NUMBER.scope(6, hold(guard())));
+    let mut polled = Box::pin(NUMBER.scope(7, hold(guard())));
     assert!(poll(polled.as_mut()).is_pending());
     drop(polled);
     assert_eq!(*seen.borrow(), [Some(6), Some(7)]);

@@ -17,6 +17,9 @@ mod owners;
 mod prelude;
 mod strangers;
 mod tree;
+#[allow(dead_code, reason = "the unit tests and other programs use the rest")]
+#[path = "../../../tests/common/wakes.rs"]
+mod wakes;
 mod world;
 
 use std::{

@@ -14,7 +14,7 @@ pub(crate) use std::{
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
         mpsc,
     },
-    task::{Context, Poll, Wake, Waker},
+    task::{Context, Poll, Waker},
     thread,
     time::Duration,
 };
@@ -33,5 +33,6 @@ pub(crate) use crate::{
     doors::{Boxed, End, Output, body, check_call, check_result, function, perform, settle},
     owners::{end, fresh, until_finished},
     tree::{Choice, Node},
+    wakes::waker_that,
     world::{Here, Is, Left, Token, VALUE, Who, drives, driving, fail},
 };

@@ -33,15 +33,6 @@ impl Once {
     }
 }
 
-/// Runs it when it is woken.
-struct Wakes(Once);
-
-impl Wake for Wakes {
-    fn wake(self: Arc<Self>) {
-        self.0.call();
-    }
-}
-
 /// Runs it when it is dropped.
 pub(crate) struct Drops(Once);
 
@@ -59,7 +50,7 @@ fn poll<F: Future>(future: F, waker: &Waker) -> Poll<F::Output> {
 /// A foreign waker, woken by each of those who wake.
 pub(crate) fn waker(node: &Node, here: &Here) {
     let once = Once::new(node, here);
-    let waker = Waker::from(Arc::new(Wakes(once)));
+    let waker = waker_that(move || once.call());
     let (executor, _) = fresh(2, here);
     match node.variant() {
         0 => waker.wake(),
@@ -135,11 +126,7 @@ pub(crate) fn dropped(node: &Node, here: &Here) {
         3 => executor.spawn_detached(async move { VALUE.scope(1, waits(value)).await }),
         4 => {
             let (sender, mut receiver) = oneshot::channel::<()>();
-            struct Holds(#[allow(dead_code, reason = "it is dropped")] Drops);
-            impl Wake for Holds {
-                fn wake(self: Arc<Self>) {}
-            }
-            let _ = poll(&mut receiver, &Arc::new(Holds(value)).into());
+            let _ = poll(&mut receiver, &waker_that(|| drop(value)));
             block_on(executor.spawn(async { drop(sender) }));
         }
         5 => {

@@ -3,7 +3,6 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::{
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
     task::{Context, Poll, Waker},
     time::Duration,
 };
@@ -11,7 +10,6 @@ use std::{
     io::{self, Read, Write},
     net::{TcpListener, TcpStream},
     sync::mpsc,
-    task::Wake,
     thread,
     time::Instant,
 };
@@ -23,23 +21,10 @@ use super::{
     EventSource, Interest, Reactor, Registration, Way, number,
     selector::{Portable, Selector, System},
 };
+use crate::wakes::counting;
 
 /// Longer than any test that passes.
 const LONG: Duration = Duration::from_secs(60);
-
-#[derive(Default)]
-struct Count(AtomicUsize);
-
-impl Wake for Count {
-    fn wake(self: Arc<Self>) {
-        self.0.fetch_add(1, Relaxed);
-    }
-}
-
-fn counting() -> (Arc<Count>, Waker) {
-    let count = Arc::<Count>::default();
-    (count.clone(), Waker::from(count))
-}
 
 fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -128,7 +113,7 @@ fn woken_by_each_arrival<S: Selector>(mut world: World<S>) {
         let (count, waker) = counting();
         assert!(read(&registration, &near, &waker).is_pending());
         far.write_all(&[round]).unwrap();
-        world.turn_until(|| count.0.load(Relaxed) > 0);
+        world.turn_until(|| count.count() > 0);
         let bytes = done(read(&registration, &near, &waker));
         assert_eq!(bytes, [round]);
     }
@@ -161,14 +146,14 @@ fn both_directions_wait<S: Selector>(mut world: World<S>) {
     }
     world.look();
     far.write_all(&[2]).unwrap();
-    world.turn_until(|| reads.0.load(Relaxed) > 0);
+    world.turn_until(|| reads.count() > 0);
     let bytes = done(read(&registration, &near, &reader));
     assert_eq!(bytes, [2]);
     // The writer still waits, without having requested it again.
-    let before = writes.0.load(Relaxed);
+    let before = writes.count();
     far.set_nonblocking(false).unwrap();
     far.read_exact(&mut std::vec![0; written]).unwrap();
-    world.turn_until(|| writes.0.load(Relaxed) > before);
+    world.turn_until(|| writes.count() > before);
     assert!(write().is_ready());
 }
 
@@ -178,7 +163,7 @@ fn a_hang_up_is_read_as_the_end<S: Selector>(mut world: World<S>) {
     let (count, waker) = counting();
     assert!(read(&registration, &near, &waker).is_pending());
     drop(far);
-    world.turn_until(|| count.0.load(Relaxed) > 0);
+    world.turn_until(|| count.count() > 0);
     let bytes = done(read(&registration, &near, &waker));
     assert!(bytes.is_empty());
 }
@@ -274,9 +259,9 @@ fn a_source_dropped_while_awaited_leaves_nothing<S: Selector>(mut world: World<S
     assert!(read(&registration, &near, &waker).is_pending());
     far.write_all(&[1]).unwrap();
     drop(registration);
-    assert_eq!(Arc::strong_count(&count), 2);
+    assert_eq!(count.wakers(), 1);
     world.look();
-    assert_eq!(count.0.load(Relaxed), 0);
+    assert_eq!(count.count(), 0);
 }
 
 /// If a number is closed under its registration and used again, it belongs to the later
@@ -300,7 +285,7 @@ fn a_number_used_again_is_the_later_registrations<S: Selector>(mut world: World<
     let (count, waker) = counting();
     assert!(read(&other, &again, &waker).is_pending());
     other_far.write_all(&[5]).unwrap();
-    world.turn_until(|| count.0.load(Relaxed) > 0);
+    world.turn_until(|| count.count() > 0);
     assert_eq!(done(read(&other, &again, &waker)), [5]);
     drop(other);
 }

@@ -1,9 +1,6 @@
 //! Whose timers a worker fires, and when, by counts.
 
-use core::{
-    hint::spin_loop,
-    sync::atomic::{AtomicUsize, Ordering::Relaxed},
-};
+use core::hint::spin_loop;
 
 use super::{After, LONGEST_AWAY, SOON};
 use crate::{
@@ -14,31 +11,23 @@ use crate::{
 
 mod visits;
 
-fn counting(wakes: &Arc<AtomicUsize>) -> Waker {
-    let wakes = wakes.clone();
-    waker_that(move || _ = wakes.fetch_add(1, Relaxed))
-}
-
 /// Arms timers of one of the three owners: the two workers, and all other threads.
-fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<AtomicUsize>) {
+fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
     let shared = worker.shared();
-    let armed = shared
-        .driver
-        .timers(owner)
-        .insert(deadline, counting(wakes));
+    let armed = shared.driver.timers(owner).insert(deadline, wakes.waker());
     assert!(armed.is_ok());
     shared.driver.hurry(deadline, &shared.sleep, || {});
 }
 
 /// From here on workers look at the driver, where nothing is due.
 fn use_driver(worker: &Worker) {
-    arm(worker, 0, clock::NEVER - 1, &Arc::default());
+    arm(worker, 0, clock::NEVER - 1, &Wakes::new());
 }
 
 #[test]
 fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     let [worker, _other] = two_workers();
-    let wakes = Arc::<AtomicUsize>::default();
+    let wakes = Wakes::new();
     let attend = || worker.attend(After::Queue);
     assert!(!attend(), "the driver was never used");
     arm(&worker, 0, clock::NEVER - 1, &wakes);
@@ -46,7 +35,7 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     for owner in 0..3 {
         arm(&worker, owner, 0, &wakes);
         assert!(attend());
-        assert_eq!(wakes.load(Relaxed), owner + 1);
+        assert_eq!(wakes.count(), owner + 1);
         assert!(!attend(), "the timer has fired");
     }
 }
@@ -64,18 +53,18 @@ fn a_yield_is_announced_before_the_driver_is_attended_to() {
 #[test]
 fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
     let [worker, _other] = two_workers();
-    let (own, others) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let (own, others) = (Wakes::new(), Wakes::new());
     worker.attend_in_turn();
     for turn in 0..4 {
         arm(&worker, 0, 0, &own);
         arm(&worker, 1, 0, &others);
         arm(&worker, 2, 0, &others);
-        let before = others.load(Relaxed);
+        let before = others.count();
         worker.attend_in_turn();
         // Its own timers are checked each time. The timers of each other owner are checked every
         // three turns, and by then there are as many as turns.
-        assert_eq!(own.load(Relaxed), turn + 1);
-        let fired = others.load(Relaxed) - before;
+        assert_eq!(own.count(), turn + 1);
+        let fired = others.count() - before;
         assert_eq!(fired, [0, 2, 3, 0][turn], "turn {turn}");
     }
 }
@@ -83,14 +72,14 @@ fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
 #[test]
 fn one_call_fires_a_bounded_number_of_timers() {
     let [worker, _other] = two_workers();
-    let wakes = Arc::<AtomicUsize>::default();
+    let wakes = Wakes::new();
     for _ in 0..2 * TURN {
         arm(&worker, 1, 0, &wakes);
     }
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.load(Relaxed), TURN as usize);
+    assert_eq!(wakes.count(), TURN as usize);
     assert!(worker.attend(After::Queue));
-    assert_eq!(wakes.load(Relaxed), 2 * TURN as usize);
+    assert_eq!(wakes.count(), 2 * TURN as usize);
 }
 
 #[test]
@@ -235,12 +224,11 @@ fn any_worker_wakes_a_stranger_that_another_has_left() {
     for way in ways {
         let [worker, other] = two_workers();
         use_driver(&worker);
-        let wakes = Arc::<AtomicUsize>::default();
-        let due = worker.shared().driver.due();
-        due.push(counting(&wakes));
+        let (wakes, waker) = counting();
+        worker.shared().driver.due().push(waker);
         assert!(worker.shared().has_queued() && worker.shared().has_work());
         way(&other);
-        assert!(wakes.load(Relaxed) == 1 && !worker.shared().has_work());
+        assert!(wakes.count() == 1 && !worker.shared().has_work());
     }
 }
 

@@ -222,7 +222,6 @@ fn a_worker_that_cancels_what_waits_wakes_another_to_drop_it() {
 #[test]
 fn a_waiter_that_panics_keeps_no_worker_from_the_next_drop() {
     let [worker, _other] = two_workers();
-    let waker = waker_that(|| std::panic::resume_unwind(Box::new("on purpose")));
     let running = worker.running();
     let ways: [fn(&Worker); 2] = [
         |worker| worker.running().discard_queued(),
@@ -232,6 +231,7 @@ fn a_waiter_that_panics_keeps_no_worker_from_the_next_drop() {
     for way in ways {
         let handles = [(); 2].map(|()| {
             let (runnable, mut handle) = new_task(Location::caller(), pending::<()>());
+            let waker = waker_that(|| std::panic::resume_unwind(Box::new("on purpose")));
             let mut cx = Context::from_waker(&waker);
             assert!(Pin::new(&mut handle).poll(&mut cx).is_pending());
             running.push(runnable, Lane::Pinned(0));
