@@ -10,11 +10,11 @@ mod base;
 mod guards;
 
 use std::{
-    future::{Future, pending},
+    future::{Future, pending, poll_fn},
     net::UdpSocket,
     pin::Pin,
     sync::mpsc,
-    task::Waker,
+    task::{Poll, Waker},
     thread,
     time::Duration,
 };
@@ -125,6 +125,19 @@ impl Busy {
 /// Holds a value forever.
 pub(crate) async fn hold<T>(_held: T) {
     pending().await
+}
+
+/// Gives its waker away at the first poll, and is ready at the second. Holds something meanwhile.
+pub(crate) async fn give_waker<T>(to: impl FnOnce(Waker), _held: T) {
+    let mut to = Some(to);
+    poll_fn(|cx| match to.take() {
+        Some(to) => {
+            to(cx.waker().clone());
+            Poll::Pending
+        }
+        None => Poll::Ready(()),
+    })
+    .await;
 }
 
 #[track_caller]

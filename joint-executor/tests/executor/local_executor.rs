@@ -7,19 +7,6 @@ use crate::prelude::*;
 /// The record of the tasks of a test.
 type Log<T> = Rc<RefCell<Vec<T>>>;
 
-/// Gives its waker away at the first poll, and is ready at the second. Holds something meanwhile.
-async fn give_waker<T>(to: impl FnOnce(Waker), _held: T) {
-    let mut to = Some(to);
-    poll_fn(|cx| match to.take() {
-        Some(to) => {
-            to(cx.waker().clone());
-            Poll::Pending
-        }
-        None => Poll::Ready(()),
-    })
-    .await;
-}
-
 /// A task that holds something, has been polled once, and waits; and its waker.
 fn waiting<T: 'static>(executor: &LocalExecutor, held: T) -> (joint::JoinHandle<()>, Waker) {
     let (sender, receiver) = channel();

@@ -252,17 +252,7 @@ fn a_detached_task_that_nobody_can_wake_ends() {
     let executor = executor(2);
     let (sender, receiver) = oneshot::channel::<()>();
     let (kept, keeps) = oneshot::channel::<Waker>();
-    let mut kept = Some(kept);
-    executor.spawn_detached(async move {
-        let _dropped_with_it = sender;
-        poll_fn(|cx| {
-            if let Some(kept) = kept.take() {
-                kept.send(cx.waker().clone()).unwrap();
-            }
-            Poll::<()>::Pending
-        })
-        .await;
-    });
+    executor.spawn_detached(give_waker(|waker| kept.send(waker).unwrap(), sender));
     executor.spawn_detached(pending::<()>());
     let waker = block_on(keeps).unwrap();
     assert!(!receiver.is_finished());

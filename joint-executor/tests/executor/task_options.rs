@@ -152,37 +152,22 @@ fn high_tasks_run_before_normal_ones() {
     }
 }
 
-/// Local tasks that wait for ever, on some worker: their handles and their wakers.
-fn local_tasks(
-    executor: &Executor,
-    worker: usize,
-    count: usize,
-    guards: &Guards,
-) -> (Vec<JoinHandle<()>>, Vec<Waker>) {
-    let guards = guards.clone();
-    let (sender, wakers) = mpsc::channel();
-    let handles = executor.spawn_on(worker, async move {
-        let spawn = |_| {
-            let guard = guards.local();
-            let mut sender = Some(sender.clone());
-            spawn_local(poll_fn(move |cx| {
-                let _guard = &guard;
-                if let Some(sender) = sender.take() {
-                    sender.send(cx.waker().clone()).unwrap();
-                }
-                Poll::Pending
-            }))
-        };
-        (0..count).map(spawn).collect::<Vec<_>>()
-    });
-    (block_on(handles), wakers.iter().take(count).collect())
-}
-
 #[test]
 fn a_local_task_cancelled_from_elsewhere_is_dropped_at_home() {
     let executor = executor(2);
     let guards = Guards::default();
-    let (mut handles, _wakers) = local_tasks(&executor, 1, 30, &guards);
+    let (sender, wakers) = mpsc::channel();
+    let made_there = guards.clone();
+    let handles = executor.spawn_on(1, async move {
+        let spawn = |_| {
+            let sender = sender.clone();
+            let give = move |waker| sender.send(waker).unwrap();
+            spawn_local(give_waker(give, made_there.local()))
+        };
+        (0..30).map(spawn).collect::<Vec<_>>()
+    });
+    let mut handles = block_on(handles);
+    let _wakers: Vec<_> = wakers.iter().take(30).collect();
     for handle in handles.drain(..10) {
         assert_eq!(block_on(handle.cancel()), None);
     }
