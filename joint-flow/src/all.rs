@@ -3,7 +3,6 @@
 use std::{
     any::Any,
     convert::Infallible,
-    fmt,
     panic::{AssertUnwindSafe, RefUnwindSafe, UnwindSafe, catch_unwind, resume_unwind},
     pin::Pin,
     task::{Context, Poll, ready},
@@ -288,26 +287,6 @@ impl<C: Children> Future for AllReady<C> {
     }
 }
 
-impl<C> fmt::Debug for All<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("All")
-            .field("left", &self.all.left)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<C> fmt::Debug for TryAll<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryAll")
-            .field("left", &self.all.left)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<C> fmt::Debug for AllReady<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AllReady")
-            .field("left", &self.all.left)
-            .finish_non_exhaustive()
-    }
-}
+debug!(<C> All<C>, |it| left: it.all.left, ..);
+debug!(<C> TryAll<C>, |it| left: it.all.left, ..);
+debug!(<C> AllReady<C>, |it| left: it.all.left, ..);

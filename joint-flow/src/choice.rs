@@ -55,7 +55,6 @@
 //! first that is ready.
 
 use std::{
-    fmt,
     future::Future,
     marker::PhantomData,
     pin::Pin,
@@ -167,11 +166,7 @@ impl<B: Branches<R>, R> Future for Choose<B, R> {
     }
 }
 
-impl<B, R> fmt::Debug for Choose<B, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Choose").finish_non_exhaustive()
-    }
-}
+debug!(<B, R> Choose<B, R>);
 
 pin_project! {
     /// The future of [`try_choose`]. Its output is that of the winner's handler, or the winner's
@@ -217,8 +212,4 @@ impl<B: Branches<Result<R, E>>, R, E> Future for TryChoose<B, R, E> {
     }
 }
 
-impl<B, R, E> fmt::Debug for TryChoose<B, R, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("TryChoose").finish_non_exhaustive()
-    }
-}
+debug!(<B, R, E> TryChoose<B, R, E>);

@@ -60,7 +60,7 @@
 
 mod lending;
 
-use std::{fmt, pin::Pin};
+use std::pin::Pin;
 
 #[doc(no_inline)]
 pub use async_stream::{stream, try_stream};
@@ -116,8 +116,4 @@ impl<S: Stream> Iterator for BlockingIter<S> {
     }
 }
 
-impl<S> fmt::Debug for BlockingIter<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BlockingIter").finish_non_exhaustive()
-    }
-}
+debug!(<S> BlockingIter<S>);

@@ -61,6 +61,9 @@
 //! the semantics with their tests and models, and FoundationDB's own tests of Flow with ours.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[macro_use]
+mod debug;
+
 mod all;
 pub mod choice;
 pub mod collection;

@@ -400,13 +400,7 @@ impl Drop for Permit {
     }
 }
 
-impl fmt::Debug for Permit {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Permit")
-            .field("amount", &self.amount)
-            .finish_non_exhaustive()
-    }
-}
+debug!(Permit, |it| amount: it.amount, ..);
 
 /// The future of [`FlowLock::take`].
 ///

@@ -1,7 +1,6 @@
 //! [`race`]: the output of the first future that is ready.
 
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -81,8 +80,4 @@ impl<C: Children> Future for Race<C> {
     }
 }
 
-impl<C> fmt::Debug for Race<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Race").finish_non_exhaustive()
-    }
-}
+debug!(<C> Race<C>);

@@ -257,14 +257,7 @@ fn wake(waker: Option<Waker>) {
     }
 }
 
-impl<T, E> fmt::Debug for Sender<T, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender")
-            .field("len", &self.len())
-            .field("is_closed", &self.is_closed())
-            .finish()
-    }
-}
+debug!(<T, E> Sender<T, E>, |it| len: it.len(), is_closed: it.is_closed());
 
 /// The one consumer of a stream: a [`Stream`] of `Result<T, E>`.
 ///
@@ -342,14 +335,7 @@ impl<T, E> Drop for Receiver<T, E> {
     }
 }
 
-impl<T, E> fmt::Debug for Receiver<T, E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver")
-            .field("len", &self.len())
-            .field("has_ended", &self.has_ended)
-            .finish()
-    }
-}
+debug!(<T, E> Receiver<T, E>, |it| len: it.len(), has_ended: it.has_ended);
 
 /// The error of a [`Sender`] whose stream takes nothing more. It holds what was not sent.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -362,11 +348,7 @@ impl<T> SendError<T> {
     }
 }
 
-impl<T> fmt::Debug for SendError<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SendError").finish_non_exhaustive()
-    }
-}
+debug!(<T> SendError<T>);
 
 impl<T> fmt::Display for SendError<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -360,10 +360,4 @@ impl Future for Changed {
     }
 }
 
-impl fmt::Debug for Changed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changed")
-            .field("is_finished", &self.is_finished())
-            .finish()
-    }
-}
+debug!(Changed, |it| is_finished: it.is_finished());

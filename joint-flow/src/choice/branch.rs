@@ -1,7 +1,6 @@
 //! The branches of a choice: a list of types, each of which holds the branches before it.
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -115,8 +114,4 @@ where
     }
 }
 
-impl<B, M, F, T, H> fmt::Debug for Branch<B, M, F, T, H> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Branch").finish_non_exhaustive()
-    }
-}
+debug!(<B, M, F, T, H> Branch<B, M, F, T, H>);

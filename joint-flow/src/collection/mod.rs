@@ -55,7 +55,6 @@ mod list;
 mod members;
 
 use std::{
-    fmt,
     future::Future,
     panic::resume_unwind,
     pin::Pin,
@@ -175,13 +174,7 @@ impl<E> Drop for Collection<E> {
     }
 }
 
-impl<E> fmt::Debug for Collection<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Collection")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
-    }
-}
+debug!(<E> Collection<E>, |all| len: all.len(), ..);
 
 /// Adds children to a [`Collection`], from anywhere, also from a child. It keeps no child running.
 pub struct Adder<E> {
@@ -319,10 +312,4 @@ impl<E> Clone for Adder<E> {
     }
 }
 
-impl<E> fmt::Debug for Adder<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Adder")
-            .field("is_closed", &self.is_closed())
-            .finish_non_exhaustive()
-    }
-}
+debug!(<E> Adder<E>, |adder| is_closed: adder.is_closed(), ..);

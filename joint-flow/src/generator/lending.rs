@@ -4,7 +4,6 @@
 //! it borrows it, and moves it back into the slot when it asks for the next one.
 
 use std::{
-    fmt,
     future::{Future, poll_fn},
     ops::ControlFlow,
     pin::Pin,
@@ -102,11 +101,7 @@ impl<T> Default for Slot<T> {
     }
 }
 
-impl<T> fmt::Debug for Slot<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Slot").finish_non_exhaustive()
-    }
-}
+debug!(<T> Slot<T>);
 
 /// Lends the items of a generator, inside of its body: see [`Slot::generate`].
 pub struct Lender<'a, T> {
@@ -159,11 +154,7 @@ impl<T> Lender<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Lender<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lender").finish_non_exhaustive()
-    }
-}
+debug!(<T> Lender<'_, T>);
 
 pin_project! {
     /// A generator that lends its items, and may return a value: see [`Slot::generate`]. If it is
@@ -212,8 +203,4 @@ impl<T, F: Future> Lending<'_, T, F> {
     }
 }
 
-impl<T, F> fmt::Debug for Lending<'_, T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lending").finish_non_exhaustive()
-    }
-}
+debug!(<T, F> Lending<'_, T, F>);

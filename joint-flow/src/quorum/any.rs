@@ -1,7 +1,6 @@
 //! [`any`]: the first success.
 
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -80,8 +79,4 @@ where
     }
 }
 
-impl<C> fmt::Debug for Any<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Any").finish_non_exhaustive()
-    }
-}
+debug!(<C> Any<C>);

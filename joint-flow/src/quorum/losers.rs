@@ -1,7 +1,6 @@
 //! [`KeepLosers`]: a quorum that returns the futures that it did not need, and [`Losers`]: these.
 
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -90,16 +89,5 @@ where
     }
 }
 
-impl<C> fmt::Debug for KeepLosers<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("KeepLosers").finish_non_exhaustive()
-    }
-}
-
-impl<C> fmt::Debug for Losers<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Losers")
-            .field("len", &self.len())
-            .finish_non_exhaustive()
-    }
-}
+debug!(<C> KeepLosers<C>);
+debug!(<C> Losers<C>, |it| len: it.len(), ..);

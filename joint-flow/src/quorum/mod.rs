@@ -1,7 +1,6 @@
 //! [`quorum`]: the first n successes.
 
 use std::{
-    fmt,
     pin::Pin,
     task::{Context, Poll, ready},
 };
@@ -175,14 +174,5 @@ where
     }
 }
 
-impl<C> fmt::Debug for Quorum<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Quorum").finish_non_exhaustive()
-    }
-}
-
-impl<C> fmt::Debug for Strict<C> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Strict").finish_non_exhaustive()
-    }
-}
+debug!(<C> Quorum<C>);
+debug!(<C> Strict<C>);

@@ -1,7 +1,6 @@
 //! [`from_future`]: makes a [`Shared`] of a future.
 
 use std::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, ready},
@@ -66,10 +65,4 @@ impl<F: Future> Future for Driver<F, F::Output> {
     }
 }
 
-impl<F, T> fmt::Debug for Driver<F, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Driver")
-            .field("is_finished", &self.sender.is_none())
-            .finish()
-    }
-}
+debug!(<F, T> Driver<F, T>, |it| is_finished: it.sender.is_none());

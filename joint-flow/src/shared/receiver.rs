@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 use std::{
-    fmt,
     future::Future,
     mem::ManuallyDrop,
     panic::{RefUnwindSafe, UnwindSafe},
@@ -259,13 +258,7 @@ impl<T> Drop for Shared<T> {
     }
 }
 
-impl<T> fmt::Debug for Shared<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared")
-            .field("is_finished", &self.is_finished())
-            .finish()
-    }
-}
+debug!(<T> Shared<T>, |it| is_finished: it.is_finished());
 
 /// The future of [`Shared::wait`], which gives a reference to the value. It is a separate waiter,
 /// and may be dropped at any time.
@@ -302,10 +295,4 @@ impl<T> Drop for Wait<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Wait<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait")
-            .field("is_finished", &self.shared.is_finished())
-            .finish()
-    }
-}
+debug!(<T> Wait<'_, T>, |it| is_finished: it.shared.is_finished());

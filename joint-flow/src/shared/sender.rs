@@ -1,7 +1,6 @@
 //! The sending end.
 
 use std::{
-    fmt,
     mem::ManuallyDrop,
     panic::{RefUnwindSafe, UnwindSafe},
     ptr,
@@ -105,10 +104,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender")
-            .field("is_closed", &self.is_closed())
-            .finish()
-    }
-}
+debug!(<T> Sender<T>, |it| is_closed: it.is_closed());

@@ -2,7 +2,6 @@
 
 use std::{
     any::Any,
-    fmt,
     future::Future,
     panic::{Location, RefUnwindSafe, UnwindSafe},
     pin::Pin,
@@ -397,13 +396,7 @@ impl<T: Clone> Future for Task<T> {
     }
 }
 
-impl<T> fmt::Debug for Task<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Task")
-            .field("is_finished", &self.is_finished())
-            .finish_non_exhaustive()
-    }
-}
+debug!(<T> Task<T>, |it| is_finished: it.is_finished(), ..);
 
 /// The future of [`Task::wait`], which gives a reference to the output. It may be dropped at any
 /// time.
@@ -431,10 +424,4 @@ impl<T> Drop for Wait<'_, T> {
     }
 }
 
-impl<T> fmt::Debug for Wait<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Wait")
-            .field("is_finished", &self.task.is_finished())
-            .finish_non_exhaustive()
-    }
-}
+debug!(<T> Wait<'_, T>, |it| is_finished: it.task.is_finished(), ..);
