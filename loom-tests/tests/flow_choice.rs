@@ -1,23 +1,16 @@
 //! Models of the ordered choice: its branches complete in threads of their own.
 
-use joint::oneshot::Sender;
 use joint_flow::choice::choose;
-use loom_tests::{join_all, lab::thread};
+use loom_tests::join_all;
 
-use crate::prelude::*;
-
-/// Sends a value in a thread of its own. The receiver may have lost, and then it comes back.
-fn send(sender: Sender<Value>, drops: &Drops) -> thread::JoinHandle<()> {
-    let drops = drops.clone();
-    thread::spawn(move || drop(sender.send(drops.value())))
-}
+use crate::{flow::end_all, prelude::*};
 
 fn two_completions(is_cancelled: bool) {
     model_bounded(3, move || {
         let drops = Drops::default();
         let (first, receives_first) = oneshot::channel();
         let (second, receives_second) = oneshot::channel();
-        let senders = [send(first, &drops), send(second, &drops)];
+        let senders = end_all([first, second], [true; 2], &drops);
         let wakes = Wakes::new();
         let handler = |n| {
             move |value: Result<Value, _>| {

@@ -3,49 +3,14 @@
 
 use joint::oneshot::{Receiver, Sender};
 use joint_flow::{any, quorum};
-use loom_tests::{join_all, lab::thread};
 
-use crate::prelude::*;
-
-/// Sends a value, which is a success, or drops the sender, which is a failure.
-fn end(sender: Sender<Value>, succeeds: bool, drops: &Drops) -> Thread<()> {
-    let drops = drops.clone();
-    thread::spawn(move || {
-        if succeeds {
-            drop(sender.send(drops.value()));
-        }
-    })
-}
-
-fn end_all(senders: Vec<Sender<Value>>, succeed: [bool; 2], drops: &Drops) -> Vec<Thread<()>> {
-    let ends = senders.into_iter().zip(succeed);
-    ends.map(|(sender, succeeds)| end(sender, succeeds, drops))
-        .collect()
-}
+use crate::{
+    flow::{drain, end, end_all},
+    prelude::*,
+};
 
 fn channels(count: usize) -> (Vec<Sender<Value>>, Vec<Receiver<Value>>) {
     (0..count).map(|_| oneshot::channel()).unzip()
-}
-
-/// Polls while the threads run. If it is pending, it must be woken, and be ready after that.
-fn drain<F: Future>(future: F, threads: Vec<Thread<()>>) -> F::Output {
-    let mut future = Box::pin(future);
-    let wakes = Wakes::new();
-    let polled = poll(&mut future, &wakes);
-    join_all(threads);
-    let output = match polled {
-        Poll::Ready(output) => output,
-        Poll::Pending => {
-            assert!(wakes.count() > 0, "a decision without a wake-up");
-            match poll(&mut future, &Wakes::new()) {
-                Poll::Ready(output) => output,
-                Poll::Pending => panic!("all have ended, and nothing is decided"),
-            }
-        }
-    };
-    drop(future);
-    assert_eq!(wakes.wakers(), 0);
-    output
 }
 
 /// Cell: quorum: the n-th success against the n-th failure.

@@ -3,29 +3,21 @@
 
 use joint::oneshot::{Receiver, Sender};
 use joint_flow::{Kept, OneOf2, Race, race};
-use loom_tests::{join_all, lab::thread};
+use loom_tests::join_all;
 
-use crate::prelude::*;
+use crate::{
+    flow::{drain, end, end_all},
+    prelude::*,
+};
 
 type Two = Race<Kept<(Receiver<Value>, Receiver<Value>)>>;
 
 fn poll(race: &mut Pin<Box<Two>>, wakes: &Arc<Wakes>) -> Poll<bool> {
-    let polled = race.as_mut().poll(&mut Context::from_waker(&wakes.waker()));
-    polled.map(|winner| {
+    loom_tests::poll(race, wakes).map(|winner| {
         let is_left = matches!(winner, OneOf2::A(_));
         winner.into_inner().unwrap().look();
         is_left
     })
-}
-
-fn send(sender: Sender<Value>, drops: &Drops) -> Thread<()> {
-    let drops = drops.clone();
-    thread::spawn(move || drop(sender.send(drops.value())))
-}
-
-fn send_all(senders: Vec<Sender<Value>>, drops: &Drops) -> Vec<Thread<()>> {
-    let threads = senders.into_iter().map(|sender| send(sender, drops));
-    threads.collect()
 }
 
 fn world() -> (Drops, Pin<Box<Two>>, Vec<Sender<Value>>) {
@@ -35,31 +27,13 @@ fn world() -> (Drops, Pin<Box<Two>>, Vec<Sender<Value>>) {
     (Drops::default(), race, vec![left, right])
 }
 
-/// Polls twice at most before the senders have ended. A race that is pending must then be woken,
-/// and ready.
-fn drain(mut race: Pin<Box<Two>>, threads: Vec<Thread<()>>) -> bool {
-    let wakes = Wakes::new();
-    if let Poll::Ready(is_left) = poll(&mut race, &wakes) {
-        join_all(threads);
-        return is_left;
-    }
-    join_all(threads);
-    assert!(wakes.count() > 0, "a completion without a wake-up");
-    let Poll::Ready(is_left) = poll(&mut race, &Wakes::new()) else {
-        panic!("a completion was not seen");
-    };
-    drop(race);
-    assert_eq!(wakes.wakers(), 0);
-    is_left
-}
-
 /// Cell: race: two completions against a race.
 #[test]
 fn two_completions_against_a_race() {
     model_bounded(3, || {
         let (drops, race, senders) = world();
-        let threads = send_all(senders, &drops);
-        drain(race, threads);
+        let threads = end_all(senders, [true; 2], &drops);
+        drain(async { race.await.into_inner().unwrap().look() }, threads);
         drops.assert_all_of(2);
     });
 }
@@ -71,7 +45,7 @@ fn the_left_one_wins_if_both_have_completed() {
         let (drops, mut race, senders) = world();
         let wakes = Wakes::new();
         assert!(poll(&mut race, &wakes).is_pending());
-        let threads = send_all(senders, &drops);
+        let threads = end_all(senders, [true; 2], &drops);
         join_all(threads);
         assert!(wakes.count() > 0);
         assert_eq!(poll(&mut race, &wakes), Poll::Ready(true));
@@ -86,7 +60,7 @@ fn the_losers_completion_against_its_drop() {
         let (drops, mut race, mut senders) = world();
         assert!(poll(&mut race, &Wakes::new()).is_pending());
         let loser = senders.pop().unwrap();
-        let thread = send(loser, &drops);
+        let thread = end(loser, true, &drops);
         senders.pop().unwrap().send(drops.value()).unwrap();
         assert_eq!(poll(&mut race, &Wakes::new()), Poll::Ready(true));
         thread.join().unwrap();
@@ -102,7 +76,7 @@ fn a_win_against_the_drop_of_the_race() {
         let (drops, mut race, mut senders) = world();
         let wakes = Wakes::new();
         assert!(poll(&mut race, &wakes).is_pending());
-        let thread = send(senders.remove(0), &drops);
+        let thread = end(senders.remove(0), true, &drops);
         drop(race);
         assert!(senders[0].is_closed());
         thread.join().unwrap();

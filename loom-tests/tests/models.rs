@@ -9,6 +9,7 @@ mod completion;
 mod deques;
 mod driver;
 mod executor;
+mod flow;
 mod flow_cancel;
 mod flow_choice;
 mod flow_collection;
