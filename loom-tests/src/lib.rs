@@ -15,7 +15,7 @@ mod stacks;
 
 use std::{
     cell::Cell,
-    future::Future,
+    future::{Future, poll_fn},
     panic::resume_unwind,
     path::Path,
     pin::Pin,
@@ -23,7 +23,7 @@ use std::{
         Arc,
         atomic::{AtomicUsize, Ordering},
     },
-    task::{Context, Poll, Wake},
+    task::{Context, Poll, Wake, Waker},
     time::{Duration, Instant},
 };
 
@@ -241,6 +241,18 @@ pub fn poll<F: Future + Unpin>(future: &mut F, wakes: &Arc<Wakes>) -> Poll<F::Ou
     Pin::new(future).poll(&mut Context::from_waker(&wakes.waker()))
 }
 
+/// Is ready at its second poll. At the first it gives its waker to `to`.
+pub fn second_poll(to: impl FnOnce(Waker)) -> impl Future<Output = ()> {
+    let mut to = Some(to);
+    poll_fn(move |cx| match to.take() {
+        Some(to) => {
+            to(cx.waker().clone());
+            Poll::Pending
+        }
+        None => Poll::Ready(()),
+    })
+}
+
 #[cfg(joint_check)]
 use loom::sync::atomic::AtomicBool;
 #[cfg(not(joint_check))]
@@ -274,6 +286,36 @@ impl Wake for Flag {
     }
 }
 
+/// What one thread writes for the others. It is no atomic, so that it makes no edges: accesses that
+/// nothing else orders are a race, which the model reports.
+#[derive(Debug)]
+pub struct Mark(UnsafeCell<()>);
+
+// SAFETY: the cell holds nothing, and the model reports accesses that race.
+unsafe impl Send for Mark {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for Mark {}
+
+impl Mark {
+    /// Starts unwritten. Explanations show it by this name.
+    #[track_caller]
+    pub fn named(name: &'static str) -> Self {
+        Self(UnsafeCell::new(()).named(name))
+    }
+
+    /// Reads the mark.
+    #[track_caller]
+    pub fn read(&self) {
+        self.0.with(|_| ());
+    }
+
+    /// Writes the mark.
+    #[track_caller]
+    pub fn write(&self) {
+        self.0.with_mut(|_| ());
+    }
+}
+
 /// Counts how many values were made, and how many of them were dropped.
 #[derive(Clone, Debug, Default)]
 pub struct Drops(Arc<(AtomicUsize, AtomicUsize)>);
@@ -284,7 +326,7 @@ impl Drops {
     pub fn value(&self) -> Value {
         self.0.0.fetch_add(1, Ordering::Relaxed);
         Value {
-            whole: UnsafeCell::new(()).named("value"),
+            whole: Mark::named("value"),
             drops: self.clone(),
         }
     }
@@ -304,26 +346,21 @@ impl Drops {
 /// properly, that is a race, which the model reports.
 #[derive(Debug)]
 pub struct Value {
-    whole: UnsafeCell<()>,
+    whole: Mark,
     drops: Drops,
 }
-
-// SAFETY: the cell holds nothing. It is looked at by reference, and only the owner takes it.
-unsafe impl Send for Value {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Value {}
 
 impl Value {
     /// Looks at the value.
     #[track_caller]
     pub fn look(&self) {
-        self.whole.with(|_| ());
+        self.whole.read();
     }
 
     /// Accesses the value exclusively: every other use of it must happen before this.
     #[track_caller]
     pub fn take(&self) {
-        self.whole.with_mut(|_| ());
+        self.whole.write();
     }
 }
 
@@ -332,7 +369,7 @@ impl Drop for Value {
         // A model that is failing already is left alone, because a second panic would abort the
         // test program.
         if !std::thread::panicking() {
-            self.whole.with_mut(|_| ());
+            self.whole.write();
             self.drops.0.1.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -46,14 +46,7 @@ impl Wake for Sends {
 
 fn woken_by(shown: &Rc<RefCell<Option<Waker>>>) -> impl Future<Output = ()> + 'static {
     let shown = shown.clone();
-    let mut is_first = true;
-    poll_fn(move |cx| {
-        if std::mem::replace(&mut is_first, false) {
-            shown.replace(Some(cx.waker().clone()));
-            return Poll::Pending;
-        }
-        Poll::Ready(())
-    })
+    second_poll(move |waker| _ = shown.replace(Some(waker)))
 }
 
 fn wake_while_blocked(shown: &Rc<RefCell<Option<Waker>>>) {

@@ -19,8 +19,8 @@ use crate::prelude::*;
 
 struct Shared {
     word: Completion,
-    request: UnsafeCell<()>,
-    result: UnsafeCell<()>,
+    request: Mark,
+    result: Mark,
     _leak: Track<()>,
 }
 
@@ -34,8 +34,8 @@ impl Link {
     fn new() -> Self {
         let shared = Box::new(Shared {
             word: Completion::new(),
-            request: UnsafeCell::new(()),
-            result: UnsafeCell::new(()),
+            request: Mark::named("request"),
+            result: Mark::named("result"),
             _leak: Track::new(()),
         });
         Self(NonNull::from(Box::leak(shared)))
@@ -48,12 +48,12 @@ impl Link {
 
     fn write_request(self) {
         // SAFETY: the waiter calls this before its exchange.
-        unsafe { &self.0.as_ref().request }.with_mut(|_| ());
+        unsafe { &self.0.as_ref().request }.write();
     }
 
     fn write_result(self) {
         // SAFETY: the completer calls this before its exchange.
-        unsafe { &self.0.as_ref().result }.with_mut(|_| ());
+        unsafe { &self.0.as_ref().result }.write();
     }
 
     fn free(self) {
@@ -210,14 +210,11 @@ models_of! {
 
 struct Event {
     word: Completion,
-    result: UnsafeCell<()>,
+    result: Mark,
 }
 
-// SAFETY: the word orders the accesses to the result.
-unsafe impl Sync for Event {}
-
 loom::lazy_static! {
-    static ref EVENT: Event = Event { word: Completion::new(), result: UnsafeCell::new(()) };
+    static ref EVENT: Event = Event { word: Completion::new(), result: Mark::named("result") };
 }
 
 /// A `static`, in the way that the documentation says: each run has a new one.
@@ -225,7 +222,7 @@ loom::lazy_static! {
 fn a_static_event_against_a_poll() {
     model(|| {
         let other = thread::spawn(|| {
-            EVENT.result.with_mut(|_| ());
+            EVENT.result.write();
             // SAFETY: the event lives as long as the run, and this is its one completer.
             if let Completed::Wake(waker) = unsafe { Completion::raw_complete(&EVENT.word) } {
                 waker.wake();
@@ -237,7 +234,7 @@ fn a_static_event_against_a_poll() {
         let mut poll = || unsafe { Completion::raw_poll(&EVENT.word, &waker, &mut registration) };
         let is_woken = poll().is_pending();
         if !is_woken {
-            EVENT.result.with(|_| ());
+            EVENT.result.read();
         }
         other.join().unwrap();
         assert_eq!(wakes.count(), usize::from(is_woken));

@@ -372,14 +372,8 @@ fn a_thread_that_wakes_a_task_finds_where_it_belongs() {
         let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
         let mut worker = workers.into_iter().next().expect("one").bind();
         let (to_wake, waker) = oneshot::channel();
-        let mut to_wake = Some(to_wake);
         let other = lab::thread::spawn(move || block_on(waker).map(Waker::wake));
-        let task = executor.spawn(poll_fn(move |cx| match to_wake.take() {
-            Some(to_wake) => to_wake
-                .send(cx.waker().clone())
-                .map_or(Poll::Ready(()), |()| Poll::Pending),
-            None => Poll::Ready(()),
-        }));
+        let task = executor.spawn(second_poll(|waker| to_wake.send(waker).unwrap()));
         loom::explore();
         _ = worker.step(1, Waker::noop());
         assert!(other.join().unwrap().is_ok());
@@ -399,17 +393,12 @@ fn started_outside(
     let (executor, workers) = Executor::builder().workers(1).build_hosted().unwrap();
     let worker = workers.into_iter().next().expect("one").bind();
     let (to_wake, waker) = oneshot::channel();
-    let (mut to_wake, handle) = (Some(to_wake), executor.handle());
-    let first_poll = poll_fn(move |cx| match to_wake.take() {
-        Some(to_wake) => {
-            loom::explore();
-            to_wake
-                .send(cx.waker().clone())
-                .map_or(Poll::Ready(()), |()| Poll::Pending)
-        }
-        None => Poll::Ready(()),
+    let handle = executor.handle();
+    let waits = second_poll(|waker| {
+        loom::explore();
+        _ = to_wake.send(waker);
     });
-    let other = lab::thread::spawn(move || handle.spawn_now(first_poll));
+    let other = lab::thread::spawn(move || handle.spawn_now(waits));
     let worker = then(executor, worker, waker);
     let task = other.join().unwrap();
     loom::stop_exploring();

@@ -13,20 +13,6 @@ use loom_tests::{join_all, lab::thread};
 
 use crate::prelude::*;
 
-/// A cell that the canceller writes and the destructor reads.
-struct Request(UnsafeCell<()>);
-
-// SAFETY: the cell holds nothing, and the model reports accesses that race.
-unsafe impl Send for Request {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Request {}
-
-impl Request {
-    fn new() -> Arc<Self> {
-        Arc::new(Self(UnsafeCell::new(()).named("request")))
-    }
-}
-
 /// Ends in its poll of this number, from 1 on.
 struct Counts {
     ends_in: usize,
@@ -34,11 +20,11 @@ struct Counts {
     state: Value,
     output: Option<Value>,
     /// Set if the destructor is to look at the request, which only a cancellation writes.
-    request: Option<Arc<Request>>,
+    request: Option<Arc<Mark>>,
 }
 
 impl Counts {
-    fn new(ends_in: usize, drops: &Drops, request: Option<Arc<Request>>) -> Self {
+    fn new(ends_in: usize, drops: &Drops, request: Option<Arc<Mark>>) -> Self {
         Self {
             ends_in,
             polls: Arc::default(),
@@ -68,7 +54,7 @@ impl Drop for Counts {
         if !std::thread::panicking() {
             self.state.take();
             if let Some(request) = &self.request {
-                request.0.with(|_| ());
+                request.read();
             }
         }
     }
@@ -88,13 +74,13 @@ enum How {
 /// it.
 fn cancelled(ends_in: usize, polls: usize, how: How) {
     let drops = Drops::default();
-    let request = Request::new();
+    let request = Arc::new(Mark::named("request"));
     let future = Counts::new(ends_in, &drops, Some(request.clone()));
     let polled = future.polls.clone();
     let (driver, task) = from_future(future);
     let waiter = matches!(how, How::Cancel).then(|| task.clone());
     let canceller = thread::spawn(move || {
-        request.0.with_mut(|_| ());
+        request.write();
         if matches!(how, How::Cancel | How::CancelAndDrop) {
             task.cancel();
         }
@@ -104,11 +90,7 @@ fn cancelled(ends_in: usize, polls: usize, how: How) {
     let mut driver = pin!(driver);
     let mut ready = false;
     for _ in 0..polls {
-        let waker = wakes.waker();
-        ready |= driver
-            .as_mut()
-            .poll(&mut Context::from_waker(&waker))
-            .is_ready();
+        ready |= poll(&mut driver, &wakes).is_ready();
     }
     canceller.join().unwrap();
     let polled = polled.load(Ordering::Relaxed);
@@ -126,8 +108,7 @@ fn cancelled(ends_in: usize, polls: usize, how: How) {
 }
 
 fn look(mut waiter: Task<Arc<Value>>, has_ended: bool) {
-    let waker = Wakes::new().waker();
-    match Pin::new(&mut waiter).poll(&mut Context::from_waker(&waker)) {
+    match poll(&mut waiter, &Wakes::new()) {
         Poll::Ready(Ok(value)) if has_ended => value.look(),
         Poll::Ready(Err(TaskError::Cancelled)) if !has_ended => {}
         other => panic!("a waiter saw {:?}", other.map(|result| result.is_ok())),
@@ -156,9 +137,7 @@ fn two_waiters_leave_against_the_end() {
         let (driver, task) = from_future(Counts::new(1, &drops, None));
         let threads = [task.clone(), task].map(|mut task| {
             thread::spawn(move || {
-                let wakes = Wakes::new();
-                let waker = wakes.waker();
-                match Pin::new(&mut task).poll(&mut Context::from_waker(&waker)) {
+                match poll(&mut task, &Wakes::new()) {
                     Poll::Ready(Ok(value)) => value.look(),
                     Poll::Ready(Err(error)) => panic!("{error}"),
                     Poll::Pending => {}
@@ -166,12 +145,7 @@ fn two_waiters_leave_against_the_end() {
                 drop(task);
             })
         });
-        let waker = Wakes::new().waker();
-        assert!(
-            pin!(driver)
-                .poll(&mut Context::from_waker(&waker))
-                .is_ready()
-        );
+        assert!(poll(&mut pin!(driver), &Wakes::new()).is_ready());
         join_all(threads);
         drops.assert_all_of(2);
     });
@@ -183,11 +157,11 @@ fn two_waiters_leave_against_the_end() {
 fn two_handles_against_each_other() {
     model(|| {
         let drops = Drops::default();
-        let request = Request::new();
+        let request = Arc::new(Mark::named("request"));
         let (driver, task) = from_future(Counts::new(NEVER, &drops, Some(request.clone())));
         let other = task.clone();
         let thread = thread::spawn(move || {
-            request.0.with_mut(|_| ());
+            request.write();
             drop(other);
         });
         drop(task);

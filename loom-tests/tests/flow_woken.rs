@@ -9,17 +9,8 @@ use loom_tests::{join_all, lab::thread};
 
 use crate::prelude::*;
 
-/// A mark that a thread writes before it wakes the child. It is no atomic, so that only the wake-up
-/// can make it visible.
-struct Mark(UnsafeCell<()>);
-
-// SAFETY: the cell holds nothing.
-unsafe impl Send for Mark {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Mark {}
-
-/// Hands out its waker when it is polled, and is ready when it is polled again. Its mark must be
-/// visible then.
+/// Hands out its waker when it is polled, and is ready when it is polled again. What a thread marks
+/// before it wakes the child must be visible then.
 struct Child {
     mark: Arc<Mark>,
     waker: Rc<RefCell<Option<Waker>>>,
@@ -31,7 +22,7 @@ impl Future for Child {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         if self.polled {
-            self.mark.0.with(|_| ());
+            self.mark.read();
             return Poll::Ready(());
         }
         self.polled = true;
@@ -53,7 +44,7 @@ fn poll(all: &mut Pin<Box<All<Kept<Vec<Child>>>>>, wakes: &Arc<Wakes>) -> bool {
 fn polled(children: usize, wakes: &Arc<Wakes>) -> Polled {
     let (mut futures, mut handed) = (Vec::new(), Vec::new());
     for _ in 0..children {
-        let mark = Arc::new(Mark(UnsafeCell::new(())));
+        let mark = Arc::new(Mark::named("mark"));
         let waker = Rc::default();
         handed.push((mark.clone(), Rc::clone(&waker)));
         futures.push(Child {
@@ -73,7 +64,7 @@ fn polled(children: usize, wakes: &Arc<Wakes>) -> Polled {
 
 fn wake((mark, waker): (Arc<Mark>, Waker), by_ref: bool) -> Thread<()> {
     thread::spawn(move || {
-        mark.0.with_mut(|_| ());
+        mark.write();
         if by_ref {
             waker.wake_by_ref();
             drop(waker);
@@ -128,7 +119,7 @@ fn looks(children: usize) {
         } = polled(children, &wakes);
         // The last two are in one word with three children too: the first is woken here.
         let (mark, waker) = wakers.swap_remove(if children == 3 { 2 } else { 0 });
-        mark.0.with_mut(|_| ());
+        mark.write();
         waker.wake();
         let threads: Vec<_> = wakers.into_iter().map(|waker| wake(waker, false)).collect();
         while !poll(&mut all, &wakes) {

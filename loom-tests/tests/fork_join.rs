@@ -9,8 +9,6 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use loom_tests::lab::thread;
-
 use crate::prelude::*;
 
 /// Not an atomic of the model, so it makes no edges.
@@ -28,15 +26,8 @@ impl Count {
     }
 }
 
-fn start(f: impl FnOnce() + 'static) -> thread::JoinHandle<()> {
-    thread::spawn(f)
-}
-
-fn start_thief(forks: &Arc<Forks>) -> thread::JoinHandle<()> {
-    let forks = forks.clone();
-    start(move || {
-        forks.steal(|run| run());
-    })
+fn start_thief(forks: &Arc<Forks>) -> Thread<()> {
+    start(forks, |forks| _ = forks.steal(|run| run()))
 }
 
 fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
@@ -61,7 +52,7 @@ fn join_two(forks: &Forks, drops: &Drops, runs: &Count) -> (Value, Value) {
 fn each_side_of_a_join_runs_once_on_either_thread() {
     model(|| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
-        let runs = Arc::new(Count::default());
+        let runs = Count::default();
         let thief = start_thief(&forks);
         drop(join_two(&forks, &drops, &runs));
         thief.join().unwrap();
@@ -76,7 +67,7 @@ fn each_side_of_a_join_runs_once_on_either_thread() {
 fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
-        let runs = Arc::new(Count::default());
+        let runs = Count::default();
         let thief = start_thief(&forks);
         drop(join_two(&forks, &drops, &runs));
         drop(join_two(&forks, &drops, &runs));
@@ -92,10 +83,10 @@ fn a_late_thief_steals_the_next_job_in_the_slot_or_none() {
 fn the_oldest_job_is_stolen_while_newer_ones_come_and_go() {
     model_bounded(3, || {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
-        let runs = Arc::new(Count::default());
+        let runs = Count::default();
         let thief = start_thief(&forks);
         let input = drops.value();
-        let (forks, drops, runs) = (&*forks, &drops, &*runs);
+        let (forks, drops, runs) = (&*forks, &drops, &runs);
         // SAFETY: only the owner calls this.
         let (a, b) = unsafe {
             forks.join(
@@ -120,13 +111,8 @@ fn the_oldest_job_is_stolen_while_newer_ones_come_and_go() {
 fn a_job_that_is_given_back_is_run_by_its_owner() {
     model(|| {
         let (forks, drops) = (Arc::new(Forks::new(1)), Drops::default());
-        let runs = Arc::new(Count::default());
-        let thief = start({
-            let forks = forks.clone();
-            move || {
-                forks.steal(|_| ());
-            }
-        });
+        let runs = Count::default();
+        let thief = start(&forks, |forks| _ = forks.steal(|_| ()));
         drop(join_two(&forks, &drops, &runs));
         thief.join().unwrap();
         runs.assert(1);
@@ -142,37 +128,22 @@ fn quiet_panic() {
 #[test]
 fn a_panic_waits_for_the_other_side() {
     model(|| {
-        let (forks, runs) = (Arc::new(Forks::new(1)), Arc::new(Count::default()));
-        let stolen = Arc::new(Count::default());
-        let thief = start({
-            let (forks, stolen) = (forks.clone(), stolen.clone());
-            move || {
-                if forks.steal(|run| run()) {
-                    stolen.bump();
-                }
-            }
-        });
-        let here = loom_tests::lab::cell::UnsafeCell::new(());
-        /// Allows the closure to be sent. The frame stays alive.
-        struct Here<'a>(&'a loom_tests::lab::cell::UnsafeCell<()>);
-        // SAFETY: the cell exists only to have its accesses watched.
-        unsafe impl Send for Here<'_> {}
-        let place = Here(&here);
+        let (forks, runs) = (Arc::new(Forks::new(1)), Count::default());
+        let thief = start(&forks, |forks| usize::from(forks.steal(|run| run())));
+        let here = Mark::named("here");
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: only the owner calls this.
             unsafe {
                 forks.join(quiet_panic, || {
-                    let place = place;
-                    place.0.with_mut(|_| ());
+                    here.write();
                     runs.bump();
                 })
             }
         }));
         // The other side has ended, so this is no race.
-        here.with_mut(|_| ());
+        here.write();
         assert!(outcome.is_err());
-        thief.join().unwrap();
-        runs.assert(stolen.0.load(Ordering::Relaxed));
+        runs.assert(thief.join().unwrap());
         assert!(!forks.has_jobs());
     });
 }
@@ -195,7 +166,7 @@ fn a_panic_of_the_other_side_is_the_owners() {
 fn stopped_thief(steps: &[&str]) {
     stopping("executor::ring", steps, |stop| {
         let (forks, drops) = (Arc::new(Forks::new(2)), Drops::default());
-        let runs = Arc::new(Count::default());
+        let runs = Count::default();
         let stealing = forks.clone();
         let thief = stop.start(move || _ = stealing.steal(|run| run()));
         let other = start_thief(&forks);

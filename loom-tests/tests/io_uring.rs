@@ -184,19 +184,13 @@ fn an_answer_takes_one_read_modify_write() {
     });
 }
 
-/// A ring's gate, and how many requests are in its queue.
-struct Queue(Gate, UnsafeCell<u32>);
-
-// SAFETY: the model looks for races.
-unsafe impl Send for Queue {}
-// SAFETY: as above.
-unsafe impl Sync for Queue {}
+/// A ring's gate, and its queue.
+struct Queue(Gate, Mark);
 
 impl Queue {
     fn push(&self) {
         if let Ok(_inside) = self.0.enter() {
-            // SAFETY: no other thread of the model pushes.
-            self.1.with_mut(|queue| unsafe { *queue += 1 });
+            self.1.write();
         }
     }
 
@@ -205,8 +199,7 @@ impl Queue {
         let error = self.0.given_back();
         if let Some(error) = error {
             assert_eq!(error, 1, "the first error stays");
-            // SAFETY: the queue belongs to the server.
-            assert!(self.1.with(|queue| unsafe { *queue }) <= 1);
+            self.1.read();
         }
         error.is_some()
     }
@@ -217,7 +210,7 @@ impl Queue {
 #[test]
 fn a_refused_queue_is_taken_back_when_nobody_is_inside() {
     model_from_both_sides(|| {
-        let queue = Arc::new(Queue(Gate::new(), UnsafeCell::new(0)));
+        let queue = Arc::new(Queue(Gate::new(), Mark::named("queue")));
         let refused = queue.clone();
         let refused = thread::spawn(move || {
             refused.0.shut(1);

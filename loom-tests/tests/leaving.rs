@@ -1,5 +1,5 @@
 //! Models of how the workers of a closed executor arrive and leave (`joint-executor/src/gate.rs`).
-//! Each worker has a cell that the others read once they may, so the model reports a missing edge
+//! Each worker has a mark that the others read once they may, so the model reports a missing edge
 //! as a race. So has a function that the end waits for (`joint-executor/src/calls.rs`).
 
 use joint_executor::model::{Calls, Gate};
@@ -12,52 +12,37 @@ const WORKERS: usize = 2;
 struct World {
     gate: Gate,
     /// Written by each worker in its last poll.
-    polls: [UnsafeCell<u32>; WORKERS],
+    polls: [Mark; WORKERS],
     /// Written by each worker after its last poll.
-    leaves: [UnsafeCell<u32>; WORKERS],
+    leaves: [Mark; WORKERS],
     /// Not an atomic of the model, so it makes no edges.
     last: Counter,
 }
-
-// SAFETY: the model reports races.
-unsafe impl Send for World {}
-// SAFETY: as above.
-unsafe impl Sync for World {}
 
 impl World {
     fn new(workers: usize) -> Arc<Self> {
         Arc::new(Self {
             gate: Gate::new(workers),
-            polls: [(); WORKERS].map(|()| UnsafeCell::new(0)),
-            leaves: [(); WORKERS].map(|()| UnsafeCell::new(0)),
+            polls: [(); WORKERS].map(|()| Mark::named("poll")),
+            leaves: [(); WORKERS].map(|()| Mark::named("leave")),
             last: Counter::new(0),
         })
     }
 
     fn close_down(&self, worker: usize) {
-        write(&self.polls[worker]);
+        self.polls[worker].write();
         self.gate.arrive(worker);
         while !self.gate.is_quiet() {
             thread::yield_now();
         }
         assert!(self.gate.is_closed());
-        assert!(self.polls.iter().all(|cell| read(cell) == 1));
-        write(&self.leaves[worker]);
+        self.polls.iter().for_each(Mark::read);
+        self.leaves[worker].write();
         if self.gate.leave() {
-            assert!(self.leaves.iter().all(|cell| read(cell) == 1));
+            self.leaves.iter().for_each(Mark::read);
             self.last.fetch_add(1, Relaxed);
         }
     }
-}
-
-fn write(cell: &UnsafeCell<u32>) {
-    // SAFETY: the model reports races.
-    cell.with_mut(|value| unsafe { *value += 1 });
-}
-
-fn read(cell: &UnsafeCell<u32>) -> u32 {
-    // SAFETY: the model reports races.
-    cell.with(|value| unsafe { *value })
 }
 
 #[test]
@@ -138,12 +123,12 @@ fn two_that_wait_for_a_blocking_function_see_what_it_did() {
         let (calls, world) = (Arc::new(Calls::new()), World::new(1));
         let counted = calls.begin();
         let function = start(&world, move |world| {
-            write(&world.polls[0]);
+            world.polls[0].write();
             drop(counted);
         });
         let wait = |world: &World, calls: &Calls| {
             assert_eq!(calls.wait(), 0);
-            assert_eq!(read(&world.polls[0]), 1);
+            world.polls[0].read();
         };
         let others = calls.clone();
         let other = start(&world, move |world| wait(&world, &others));

@@ -34,9 +34,9 @@ pub(crate) use joint_executor::{
 };
 pub(crate) use joint_switch::model::observe::set_observer;
 pub(crate) use loom_tests::{
-    Drops, Value, Wakes, each_step,
+    Drops, Mark, Value, Wakes, each_step,
     event::Event,
-    lab::{cell::UnsafeCell, failure_of, thread::JoinHandle as Thread},
-    model, model_bounded, model_from_both_sides, model_window, others_first, poll, rmws_of, start,
-    stopping,
+    lab::{failure_of, thread::JoinHandle as Thread},
+    model, model_bounded, model_from_both_sides, model_window, others_first, poll, rmws_of,
+    second_poll, start, stopping,
 };

@@ -14,8 +14,8 @@ use joint_switch::model::Weakened;
 
 use super::{COMPLETER, WAITER};
 use crate::{
-    Wakes,
-    lab::{Counterexample, cell::UnsafeCell, explain_with, name_thread, name_value, thread},
+    Mark, Wakes,
+    lab::{Counterexample, explain_with, name_thread, name_value, thread},
     model,
 };
 
@@ -74,13 +74,8 @@ pub(super) fn decide(
 
 struct Shared {
     word: Completion,
-    result: UnsafeCell<()>,
+    result: Mark,
 }
-
-// SAFETY: each side uses the cell as the word allows, or the model fails.
-unsafe impl Send for Shared {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Shared {}
 
 fn share() -> Arc<Shared> {
     name_thread("waiter");
@@ -89,7 +84,7 @@ fn share() -> Arc<Shared> {
     }
     Arc::new(Shared {
         word: Completion::new(),
-        result: UnsafeCell::new(()).named("result"),
+        result: Mark::named("result"),
     })
 }
 
@@ -116,11 +111,11 @@ fn result() {
     let completers = shared.clone();
     let completer = thread::spawn(move || {
         name_thread("completer");
-        completers.result.with_mut(|_| ());
+        completers.result.write();
         complete(&completers)
     });
     if poll(&shared, Waker::noop()) {
-        shared.result.with(|_| ());
+        shared.result.read();
     }
     drop(completer.join().expect("a panic ends the model before"));
 }

@@ -6,12 +6,8 @@ use joint::JoinHandle;
 use super::world::{Kept, World, explore, explore_bounded, join_all, poll_once};
 use crate::prelude::*;
 
-/// A value that several threads may look at, and that one of them drops. A drop that is too early
-/// is a race.
-struct Tag(Value);
-
-// SAFETY: through a shared reference it is only looked at.
-unsafe impl Sync for Tag {}
+/// Several threads may look at it, and one of them drops it. A drop that is too early is a race.
+type Tag = Value;
 
 type Spawned<T> = (Kept<Runnable<Tag>>, Kept<JoinHandle<T, Tag>>);
 
@@ -20,7 +16,7 @@ fn spawn<F>(world: &World, future: F) -> Spawned<F::Output>
 where
     F: Future<Output: Send> + Send + 'static,
 {
-    let builder = Builder::new().metadata(Tag(world.value()));
+    let builder = Builder::new().metadata(world.value());
     let (runnable, handle) = builder.spawn(|_| future, drop);
     (Kept::new(runnable), Kept::new(handle))
 }
@@ -38,7 +34,7 @@ fn a_runner_reads_metadata_while_the_handle_cancels() {
     explore(|world| {
         let (runnable, handle) = spawn(world, pending::<Value>());
         let other = world.start(move || drop(handle));
-        runnable.metadata().0.look();
+        runnable.metadata().look();
         runnable.take().run();
         other.join().unwrap();
     });
@@ -52,7 +48,7 @@ fn a_joined_handle_reads_metadata_during_the_last_wakers_drop() {
         runnable.take().run();
         take(&mut handle);
         let other = world.start(move || drop(waker));
-        handle.metadata().0.look();
+        handle.metadata().look();
         drop(handle);
         other.join().unwrap();
     });
@@ -66,11 +62,11 @@ fn dropped_by_the_last_of_three() {
         let others = [
             world.start(move || drop(waker)),
             world.start(move || {
-                handle.metadata().0.look();
+                handle.metadata().look();
                 handle.take().detach();
             }),
         ];
-        runnable.metadata().0.look();
+        runnable.metadata().look();
         runnable.take().run();
         join_all(others);
     });

@@ -71,7 +71,7 @@ fn push_to<const N: usize>(runnable: Runnable) {
 struct Canary {
     /// Every call reads it, and the drop writes it: a drop that is not ordered after the calls is a
     /// race.
-    alive: UnsafeCell<()>,
+    alive: Mark,
     /// Tells a call that is still running after the drop, in the same thread, about the drop.
     singing: Counter,
 }
@@ -79,14 +79,14 @@ struct Canary {
 impl Canary {
     fn new() -> Self {
         Self {
-            alive: UnsafeCell::new(()),
+            alive: Mark::named("schedule function"),
             singing: Counter::new(1),
         }
     }
 
     #[track_caller]
     fn look(&self) {
-        self.alive.with(|_| ());
+        self.alive.read();
         assert_eq!(
             self.singing.load(Relaxed),
             1,
@@ -95,15 +95,10 @@ impl Canary {
     }
 }
 
-// SAFETY: the cell holds nothing. Calls look at it, and only the drop takes it.
-unsafe impl Send for Canary {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Canary {}
-
 impl Drop for Canary {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            self.alive.with_mut(|_| ());
+            self.alive.write();
         }
         self.singing.store(0, Relaxed);
     }
@@ -174,12 +169,7 @@ impl World {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let future = Watched {
-            future,
-            whole: self.value(),
-            runs: self.runs.clone(),
-            task: N,
-        };
+        let future = self.watched(N, future);
         let (runnable, handle) = match how {
             Schedule::ZeroSized => task::spawn(future, push_to::<N>),
             Schedule::Stored => task::spawn(future, self.push_stored(N)),
@@ -191,16 +181,20 @@ impl World {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let future = Watched {
-            future,
-            whole: self.value(),
-            runs: self.runs.clone(),
-            task: 0,
-        };
+        let future = self.watched(0, future);
         Kept::new(match how {
             Schedule::ZeroSized => task::spawn_detached(future, push_to::<0>),
             Schedule::Stored => task::spawn_detached(future, self.push_stored(0)),
         })
+    }
+
+    fn watched<F>(&self, task: usize, future: F) -> Watched<F> {
+        Watched {
+            future,
+            whole: self.value(),
+            runs: self.runs.clone(),
+            task,
+        }
     }
 
     /// The schedule function that is stored in the task.
