@@ -6,7 +6,7 @@ use std::{
 };
 
 #[cfg(unix)]
-use super::cost::Cost;
+use super::cost;
 use joint_benches::{
     driven::{Driven, Reads, Writes},
     echo::{converse, repeat},
@@ -55,11 +55,11 @@ pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
 /// The processor time of the whole program during a run.
 #[cfg(unix)]
 fn processor_time(run: impl FnOnce() -> Duration) -> Duration {
-    let now = || Cost::now().expect("the system says it");
-    let before = now();
+    let now = || cost::so_far().expect("the system says it");
+    let [before, ..] = now();
     run();
-    let [nanoseconds, ..] = now().since(&before);
-    Duration::from_nanos(nanoseconds as u64)
+    let [after, ..] = now();
+    Duration::from_nanos((after - before) as u64)
 }
 
 fn echo<R: Driven, const SIZE: usize>(runtime: &'static R) -> Duration {
@@ -90,13 +90,9 @@ fn talk<R: Driven, const SIZE: usize>(runtime: &'static R, connections: usize) -
         let servers = R::join(server).await;
         let start = Instant::now();
         let ask = |stream| runtime.spawn(converse::<SIZE>(stream, messages));
-        for client in streams.into_iter().map(ask).collect::<Vec<_>>() {
-            R::join(client).await;
-        }
+        R::join_all(streams.into_iter().map(ask).collect()).await;
         let taken = start.elapsed();
-        for server in servers {
-            R::join(server).await;
-        }
+        R::join_all(servers).await;
         taken
     })
 }

@@ -5,7 +5,7 @@ use std::{future::poll_fn, pin::pin, time::Duration};
 use joint_benches::{
     driven::Driven,
     options::Options,
-    runtime::Runtime,
+    runtime::{Runtime, Work},
     signal::{Countdown, CountsDrop},
     table::Row,
     work::{BATCH, arm_and_drop, on_all, timed},
@@ -28,18 +28,17 @@ static POLLED: Countdown = Countdown::new();
 static DROPPED: Countdown = Countdown::new();
 
 pub(crate) fn one_worker<R: Driven>() -> Vec<Row<R>> {
-    let row = Row::new;
     vec![
-        row("DELAY/4,096", turns(), delay::<R>),
-        row("YIELD/4,096", turns(), yields::<R>),
-        row("arm and drop, 20 ms", ARMED, arm_near::<R, 1>),
-        row("arm and drop, 1 h", ARMED, arm_far::<R>),
-        row(
+        Row::new("DELAY/4,096", turns(), delay),
+        Row::new("YIELD/4,096", turns(), yields),
+        Row::new("arm and drop, 20 ms", ARMED, arm_near::<R, 1>),
+        Row::timed("arm and drop, 1 h", ARMED, |_| arm::<R>(FAR)),
+        Row::new(
             "arm and drop, 20 ms, 4,096 pending",
             ARMED,
             arm_near::<R, MANY>,
         ),
-        row("timeout round a yield", turns(), timeouts::<R>),
+        Row::timed("timeout round a yield", turns(), timeouts),
     ]
 }
 
@@ -139,25 +138,21 @@ fn yields<R: Driven>(runtime: &'static R) -> Duration {
     })
 }
 
+fn arm<R: Driven>(duration: Duration) -> impl Work<Output = ()> {
+    arm_and_drop::<R>(duration, ARMED / BATCH)
+}
+
 fn arm_near<R: Driven, const TIMERS: usize>(runtime: &'static R) -> Duration {
-    beside(runtime, TIMERS - 1, || {
-        timed(arm_and_drop::<R>(NEAR, ARMED / BATCH))
-    })
+    beside(runtime, TIMERS - 1, || timed(arm::<R>(NEAR)))
 }
 
-fn arm_far<R: Driven>(runtime: &'static R) -> Duration {
-    runtime.run(timed(arm_and_drop::<R>(FAR, ARMED / BATCH)))
-}
-
-fn timeouts<R: Driven>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async {
-        for _ in 0..turns() {
-            let done = R::timeout(FAR, R::yield_now()).await;
-            assert!(done.is_some(), "an hour is enough");
-        }
-    }))
+async fn timeouts<R: Driven>(_: &'static R) {
+    for _ in 0..turns() {
+        let done = R::timeout(FAR, R::yield_now()).await;
+        assert!(done.is_some(), "an hour is enough");
+    }
 }
 
 fn arm_on_both<R: Driven>(runtime: &'static R) -> Duration {
-    on_all(runtime, 2, |_| arm_and_drop::<R>(NEAR, ARMED / BATCH))
+    on_all(runtime, 2, |_| arm::<R>(NEAR))
 }

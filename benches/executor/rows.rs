@@ -35,30 +35,25 @@ static DROPPED: Countdown = Countdown::new();
 
 /// The rows that one thread can run too.
 pub(crate) fn inside<R: Runtime>() -> Vec<Row<R>> {
-    let row = Row::new;
     vec![
-        row("spawn and join", turns(), spawn_join::<R>),
-        row("10k spawned inside, joined", MANY, many_inside::<R>),
-        row(
+        Row::timed("spawn and join", turns(), spawn_join),
+        Row::timed("10k spawned inside, joined", MANY, many_inside),
+        Row::timed(
             "200k that never suspend, joined",
             computations(),
-            never_suspends::<R>,
+            never_suspends,
         ),
-        row("spawn now, ready, and join", turns(), ready_at_once::<R>),
-        row(
-            "spawn now, yields once, and join",
-            turns(),
-            suspends_once::<R>,
-        ),
-        row("fan of 1k", 10 * FAN, fan::<R>),
-        row("fan of 1k, each yields once", 10 * FAN, fan_of_yields::<R>),
-        row("yield, 200 x 1,000", 200 * turns(), yields::<R>),
-        row("ping-pong 1,000, inside", turns(), ping_pong_inside::<R>),
-        row("chained spawn 1,000", turns(), chain::<R>),
-        row("fib(20), one branch spawned", FIB.1, fibonacci::<R>),
-        row("join of a finished task", FAN, join_finished::<R>),
-        row("spawn detached 10k", MANY, many_detached::<R>),
-        row(ABORT, MANY, abort::<R>),
+        Row::timed("spawn now, ready, and join", turns(), ready_at_once),
+        Row::timed("spawn now, yields once, and join", turns(), suspends_once),
+        Row::timed("fan of 1k", 10 * FAN, fan),
+        Row::timed("fan of 1k, each yields once", 10 * FAN, fan_of_yields),
+        Row::timed("yield, 200 x 1,000", 200 * turns(), yields),
+        Row::timed("ping-pong 1,000, inside", turns(), ping_pong_inside),
+        Row::timed("chained spawn 1,000", turns(), chain),
+        Row::timed("fib(20), one branch spawned", FIB.1, fibonacci),
+        Row::new("join of a finished task", FAN, join_finished),
+        Row::timed("spawn detached 10k", MANY, many_detached),
+        Row::new(ABORT, MANY, abort),
     ]
 }
 
@@ -72,12 +67,10 @@ pub(crate) fn outside<R: Runtime>() -> Vec<Row<R>> {
     ]
 }
 
-pub(crate) fn spawn_join<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        for i in 0..turns() {
-            black_box(R::join(runtime.spawn(async move { i })).await);
-        }
-    }))
+pub(crate) async fn spawn_join<R: Runtime>(runtime: &'static R) {
+    for i in 0..turns() {
+        black_box(R::join(runtime.spawn(async move { i })).await);
+    }
 }
 
 /// Spawns `tasks` tasks, and then joins them.
@@ -86,16 +79,11 @@ where
     R: Runtime,
     F: Future<Output: Send> + Send + 'static,
 {
-    let handles: Vec<_> = (0..tasks).map(|i| runtime.spawn(task(i))).collect();
-    for handle in handles {
-        black_box(R::join(handle).await);
-    }
+    R::join_all((0..tasks).map(|i| runtime.spawn(task(i))).collect()).await;
 }
 
-pub(crate) fn many_inside<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        fan_out(runtime, MANY, |i| async move { i }).await;
-    }))
+pub(crate) async fn many_inside<R: Runtime>(runtime: &'static R) {
+    fan_out(runtime, MANY, |i| async move { i }).await;
 }
 
 /// Two hundred thousand; fewer if each row runs once.
@@ -104,57 +92,42 @@ fn computations() -> usize {
 }
 
 /// The cost of a task around a plain function call (heph #324).
-fn never_suspends<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        let start = |i| runtime.spawn_now(async move { black_box(i) });
-        let handles: Vec<_> = (0..computations()).map(start).collect();
-        for handle in handles {
-            black_box(R::join(handle).await);
-        }
-    }))
+async fn never_suspends<R: Runtime>(runtime: &'static R) {
+    let start = |i| runtime.spawn_now(async move { black_box(i) });
+    R::join_all((0..computations()).map(start).collect()).await;
 }
 
-fn ready_at_once<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        for i in 0..turns() {
-            black_box(R::join(runtime.spawn_now(async move { i })).await);
-        }
-    }))
+async fn ready_at_once<R: Runtime>(runtime: &'static R) {
+    for i in 0..turns() {
+        black_box(R::join(runtime.spawn_now(async move { i })).await);
+    }
 }
 
-fn suspends_once<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        for _ in 0..turns() {
-            R::join(runtime.spawn_now(R::yield_now())).await;
-        }
-    }))
+async fn suspends_once<R: Runtime>(runtime: &'static R) {
+    for _ in 0..turns() {
+        R::join(runtime.spawn_now(R::yield_now())).await;
+    }
 }
 
-fn fan<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        for _ in 0..10 {
-            fan_out(runtime, FAN, |i| async move { i }).await;
-        }
-    }))
+async fn fan<R: Runtime>(runtime: &'static R) {
+    for _ in 0..10 {
+        fan_out(runtime, FAN, |i| async move { i }).await;
+    }
 }
 
-fn fan_of_yields<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        for _ in 0..10 {
-            fan_out(runtime, FAN, |_| R::yield_now()).await;
-        }
-    }))
+async fn fan_of_yields<R: Runtime>(runtime: &'static R) {
+    for _ in 0..10 {
+        fan_out(runtime, FAN, |_| R::yield_now()).await;
+    }
 }
 
-fn yields<R: Runtime>(runtime: &'static R) -> Duration {
+async fn yields<R: Runtime>(runtime: &'static R) {
     let one = |_| async {
         for _ in 0..turns() {
             R::yield_now().await;
         }
     };
-    runtime.run(timed(async move {
-        fan_out(runtime, 200, one).await;
-    }))
+    fan_out(runtime, 200, one).await;
 }
 
 /// The two ends of a channel, which is no contestant's own.
@@ -172,19 +145,17 @@ async fn pong(there: oneshot::Receiver<usize>, back: oneshot::Sender<usize>) {
     back.send(ball).expect("the receiver waits");
 }
 
-fn ping_pong_inside<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        DONE.start(turns());
-        for i in 0..turns() {
-            runtime.spawn_detached(async move {
-                let (there, ball): Ends = oneshot::channel();
-                let (back, ball_again): Ends = oneshot::channel();
-                runtime.spawn_detached(pong(ball, back));
-                ping(i, there, ball_again).await;
-            });
-        }
-        DONE.over().await;
-    }))
+async fn ping_pong_inside<R: Runtime>(runtime: &'static R) {
+    DONE.start(turns());
+    for i in 0..turns() {
+        runtime.spawn_detached(async move {
+            let (there, ball): Ends = oneshot::channel();
+            let (back, ball_again): Ends = oneshot::channel();
+            runtime.spawn_detached(pong(ball, back));
+            ping(i, there, ball_again).await;
+        });
+    }
+    DONE.over().await;
 }
 
 /// Spawns both players from outside, with the given function.
@@ -208,12 +179,7 @@ fn ping_pong_outside<R: Runtime>(runtime: &'static R) -> Duration {
 pub(crate) fn many_outside<R: Runtime>(runtime: &'static R) -> Duration {
     let start = Instant::now();
     let spawn = |i| runtime.spawn_outside(async move { i });
-    let handles: Vec<_> = (0..MANY).map(spawn).collect();
-    joint::block_on(async {
-        for handle in handles {
-            black_box(R::join(handle).await);
-        }
-    });
+    joint::block_on(R::join_all((0..MANY).map(spawn).collect()));
     start.elapsed()
 }
 
@@ -236,14 +202,12 @@ fn many_outside_detached<R: Runtime>(runtime: &'static R) -> Duration {
     start.elapsed()
 }
 
-fn many_detached<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        all_detached(|i| runtime.spawn_detached(count(i)));
-        DONE.over().await;
-    }))
+async fn many_detached<R: Runtime>(runtime: &'static R) {
+    all_detached(|i| runtime.spawn_detached(count(i)));
+    DONE.over().await;
 }
 
-fn chain<R: Runtime>(runtime: &'static R) -> Duration {
+async fn chain<R: Runtime>(runtime: &'static R) {
     fn link<R: Runtime>(runtime: &'static R, left: usize) {
         runtime.spawn_detached(async move {
             match left {
@@ -252,14 +216,12 @@ fn chain<R: Runtime>(runtime: &'static R) -> Duration {
             }
         });
     }
-    runtime.run(timed(async move {
-        DONE.start(1);
-        link(runtime, turns() - 1);
-        DONE.over().await;
-    }))
+    DONE.start(1);
+    link(runtime, turns() - 1);
+    DONE.over().await;
 }
 
-fn fibonacci<R: Runtime>(runtime: &'static R) -> Duration {
+async fn fibonacci<R: Runtime>(runtime: &'static R) {
     type Boxed = Pin<Box<dyn Future<Output = u64> + Send>>;
 
     fn fib<R: Runtime>(runtime: &'static R, n: u32) -> Boxed {
@@ -272,9 +234,7 @@ fn fibonacci<R: Runtime>(runtime: &'static R) -> Duration {
             R::join(one).await + other
         })
     }
-    runtime.run(timed(async move {
-        assert_eq!(fib(runtime, black_box(FIB.0)).await, 6_765);
-    }))
+    assert_eq!(fib(runtime, black_box(FIB.0)).await, 6_765);
 }
 
 /// Only the joins are timed.
@@ -293,11 +253,7 @@ fn join_finished<R: Runtime>(runtime: &'static R) -> Duration {
     });
     // The last task counts before it ends.
     settle();
-    runtime.run(timed(async move {
-        for handle in handles {
-            black_box(R::join(handle).await);
-        }
-    }))
+    runtime.run(timed(R::join_all(handles)))
 }
 
 /// From the first cancellation until all futures are dropped.

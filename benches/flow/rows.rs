@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use joint_benches::{runtime::Runtime, signal::Countdown, table::Row, work::timed};
+use joint_benches::{runtime::Runtime, signal::Countdown, table::Row};
 
 const COROUTINES: usize = 4_096;
 const TURNS: usize = 100_000;
@@ -19,23 +19,14 @@ static REGISTERED: Countdown = Countdown::new();
 static WOKEN: Countdown = Countdown::new();
 
 pub(crate) fn all<R: Runtime>() -> Vec<Row<R>> {
-    let row = Row::new;
     vec![
-        row(
-            "4,096 tasks yield once and are awaited",
-            COROUTINES,
-            net2::<R>,
-        ),
-        row("one task yields", TURNS, one_yields::<R>),
-        row(
-            "4,096 tasks yield 16 times",
-            16 * COROUTINES,
-            many_yield::<R>,
-        ),
-        row(
+        Row::timed("4,096 tasks yield once and are awaited", COROUTINES, net2),
+        Row::timed("one task yields", TURNS, one_yields),
+        Row::timed("4,096 tasks yield 16 times", 16 * COROUTINES, many_yield),
+        Row::new(
             "64 tasks await one event, per wake",
             EVENTS * WAITERS,
-            callback::<R>,
+            callback,
         ),
     ]
 }
@@ -49,29 +40,21 @@ async fn spawn_yielding<R: Runtime>(runtime: &'static R, tasks: usize, turns: us
             }
         })
     };
-    for handle in (0..tasks).map(one).collect::<Vec<_>>() {
-        R::join(handle).await;
+    R::join_all((0..tasks).map(one).collect()).await;
+}
+
+async fn net2<R: Runtime>(runtime: &'static R) {
+    spawn_yielding(runtime, COROUTINES, 1).await;
+}
+
+async fn one_yields<R: Runtime>(_: &'static R) {
+    for _ in 0..TURNS {
+        R::yield_now().await;
     }
 }
 
-fn net2<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        spawn_yielding(runtime, COROUTINES, 1).await;
-    }))
-}
-
-fn one_yields<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async {
-        for _ in 0..TURNS {
-            R::yield_now().await;
-        }
-    }))
-}
-
-fn many_yield<R: Runtime>(runtime: &'static R) -> Duration {
-    runtime.run(timed(async move {
-        spawn_yielding(runtime, COROUTINES, 16).await;
-    }))
+async fn many_yield<R: Runtime>(runtime: &'static R) {
+    spawn_yielding(runtime, COROUTINES, 16).await;
 }
 
 /// A recurring event: a list of wakers. It is no contestant's own.
@@ -141,9 +124,7 @@ fn callback<R: Runtime>(runtime: &'static R) -> Duration {
             WOKEN.over().await;
             taken += start.elapsed();
         }
-        for handle in handles {
-            R::join(handle).await;
-        }
+        R::join_all(handles).await;
         taken
     })
 }

@@ -44,9 +44,7 @@ impl OfTasks for Contended {
                     }
                 })
             });
-            for task in tasks {
-                R::join(task).await;
-            }
+            R::join_all(tasks.into()).await;
             assert_eq!(*lock.lock().await, Self::locks());
         }));
         vec![nanoseconds(time) / Self::locks() as f64]

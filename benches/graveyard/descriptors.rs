@@ -53,10 +53,7 @@ impl OfDrivers for Descriptors {
         };
         runtime.run(async move {
             let start = Instant::now();
-            let tasks: Vec<_> = (0..self.tasks()).map(|_| runtime.spawn(one())).collect();
-            for task in tasks {
-                R::join(task).await;
-            }
+            R::join_all((0..self.tasks()).map(|_| runtime.spawn(one())).collect()).await;
             let pipes = self.tasks() * Self::pipes();
             vec![nanoseconds(start.elapsed()) / pipes as f64]
         })

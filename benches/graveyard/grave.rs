@@ -9,7 +9,7 @@ use joint_benches::{
     table::{Rounds, medians, settle},
 };
 
-use super::cost::Cost;
+use super::cost;
 
 /// Does a row once, and returns its figures.
 pub(crate) type Run = Box<dyn Fn() -> Vec<f64>>;
@@ -114,15 +114,14 @@ impl Grave {
     /// The figures of a contestant, with its costs behind them.
     fn run(&self, contestant: usize) -> Vec<f64> {
         settle();
-        let before = Cost::now();
+        let before = cost::so_far();
         let mut figures = (self.contestants[contestant].1)();
         // The way of the workers to their sleep is part of the cost.
         settle();
-        if let Some((before, after)) = before.zip(Cost::now()) {
-            let [processor, voluntary, involuntary] = after.since(&before);
-            let operations = self.about.operations as f64;
-            figures.push(processor / operations);
-            figures.extend([voluntary, involuntary].map(|count| 1e3 * count / operations));
+        if let Some((before, after)) = before.zip(cost::so_far()) {
+            let [processor, slept, preempted] =
+                [0, 1, 2].map(|i| (after[i] - before[i]) / self.about.operations as f64);
+            figures.extend([processor, 1e3 * slept, 1e3 * preempted]);
         }
         figures
     }

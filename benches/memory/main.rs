@@ -70,12 +70,7 @@ fn measure<R: Runtime>(runtime: &'static R, state: State, count: usize) {
 
     runtime.run(async move {
         // Memory that is allocated only once is not counted.
-        for handle in (0..BATCH)
-            .map(|_| runtime.spawn(async { 7u32 }))
-            .collect::<Vec<_>>()
-        {
-            R::join(handle).await;
-        }
+        R::join_all((0..BATCH).map(|_| runtime.spawn(async { 7u32 })).collect()).await;
         let mut handles = touched(count);
         let before = Memory::now();
         match state {

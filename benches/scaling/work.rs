@@ -5,43 +5,28 @@ use std::{hint::black_box, time::Duration};
 
 use joint_benches::{
     driven::Driven,
-    options::Options,
     runtime::Runtime,
     table::{NamedRun, Row, Run},
-    work::{BATCH, arm_and_drop, microsecond, on_all, timed},
+    work::{BATCH, arm_and_drop, microsecond, on_all},
 };
 
-use super::rows::{FAN, fan_out};
+use super::rows::{FAN, fan_out, spawn_join, turns};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
 /// One task that spawns others, with work for all workers.
 pub(crate) fn divided<R: Runtime>() -> [Row<R>; 2] {
     [
-        Row::new("fan of 1k, 1 us of work each", 1_000, work::<R, 1_000, 1>),
-        Row::new("fan of 200, 20 us of work each", 200, work::<R, 200, 20>),
+        Row::timed("fan of 1k, 1 us of work each", 1_000, work::<R, 1_000, 1>),
+        Row::timed("fan of 200, 20 us of work each", 200, work::<R, 200, 20>),
     ]
 }
 
-fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(
-    runtime: &'static R,
-) -> Duration {
-    runtime.run(timed(async move {
-        fan_out(runtime, TASKS, |_| async {
-            (0..MICROSECONDS).for_each(|_| microsecond());
-        })
-        .await;
-    }))
-}
-
-fn turns() -> usize {
-    Options::read().of(1_000, 20)
-}
-
-async fn spawn_join<R: Runtime>(runtime: &'static R) {
-    for i in 0..turns() {
-        black_box(R::join(runtime.spawn(async move { i })).await);
-    }
+async fn work<R: Runtime, const TASKS: usize, const MICROSECONDS: usize>(runtime: &'static R) {
+    fan_out(runtime, TASKS, |_| async {
+        (0..MICROSECONDS).for_each(|_| microsecond());
+    })
+    .await;
 }
 
 async fn fan<R: Runtime>(runtime: &'static R) {

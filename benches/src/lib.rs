@@ -13,7 +13,7 @@
 //! `JOINT_CRITERION=1` the same rows then run under criterion, for figures with a history.
 //!
 //! ```no_run
-//! use std::time::{Duration, Instant};
+//! use std::time::Duration;
 //!
 //! use joint_benches::{
 //!     pools::{joint::Joint, tokio::TokioPool},
@@ -23,18 +23,14 @@
 //!
 //! const TASKS: usize = 100;
 //!
-//! fn spawn_and_join<R: Runtime>(runtime: &'static R) -> Duration {
-//!     runtime.run(async move {
-//!         let start = Instant::now();
-//!         for i in 0..TASKS {
-//!             R::join(runtime.spawn(async move { i })).await;
-//!         }
-//!         start.elapsed()
-//!     })
+//! async fn spawn_and_join<R: Runtime>(runtime: &'static R) {
+//!     for i in 0..TASKS {
+//!         R::join(runtime.spawn(async move { i })).await;
+//!     }
 //! }
 //!
 //! fn rows<R: Runtime>() -> [Row<R>; 1] {
-//!     [Row::new("spawn and join", TASKS, spawn_and_join::<R>)]
+//!     [Row::timed("spawn and join", TASKS, spawn_and_join)]
 //! }
 //!
 //! let table = Table::new("tasks, one worker", Duration::from_secs(1))

@@ -1,5 +1,7 @@
 //! [`Runtime`]: what a row needs from a contestant, so that each row is written once.
 
+use std::hint::black_box;
+
 pub use super::yields::Yield;
 
 /// The future of a task.
@@ -39,6 +41,17 @@ pub trait Runtime: Sync + Sized + 'static {
 
     /// Waits for the output of a task.
     fn join<T: Send + 'static>(handle: Self::Handle<T>) -> impl Future<Output = T> + Send;
+
+    /// Waits for the outputs of tasks, in this order.
+    fn join_all<T: Send + 'static>(
+        handles: Vec<Self::Handle<T>>,
+    ) -> impl Future<Output = ()> + Send {
+        async {
+            for handle in handles {
+                black_box(Self::join(handle).await);
+            }
+        }
+    }
 
     /// Drops the handle, and lets the task continue.
     fn detach<T: Send + 'static>(handle: Self::Handle<T>);

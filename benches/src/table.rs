@@ -12,6 +12,8 @@ use super::{
     options::Options,
     processors::Processors,
     report::{Figure, Report, ratio},
+    runtime::{Runtime, Work},
+    work::timed,
 };
 
 /// Does a row once, and returns how long that took.
@@ -26,18 +28,16 @@ pub struct Row<R: 'static> {
     pub title: &'static str,
     /// How many operations one run makes.
     pub operations: u64,
-    /// Does the row once, and returns how long that took.
-    pub run: fn(&'static R) -> Duration,
+    run: Box<dyn Fn(&'static R) -> Duration>,
 }
 
 impl<R: Sync> Row<R> {
-    /// Returns a row.
+    /// Returns a row. `run` does it once, and returns how long that took.
     pub fn new(title: &'static str, operations: usize, run: fn(&'static R) -> Duration) -> Self {
-        let operations = operations as u64;
         Self {
             title,
-            operations,
-            run,
+            operations: operations as u64,
+            run: Box::new(run),
         }
     }
 
@@ -54,6 +54,21 @@ struct Contestant {
     is_peer: bool,
     /// One for each row of the table, or `None` if the contestant cannot do the row.
     runs: Vec<Option<Run>>,
+}
+
+impl<R: Runtime> Row<R> {
+    /// Returns a row of one task, which takes as long as its work.
+    pub fn timed<F: Work<Output = ()>>(
+        title: &'static str,
+        operations: usize,
+        work: fn(&'static R) -> F,
+    ) -> Self {
+        Self {
+            title,
+            operations: operations as u64,
+            run: Box::new(move |runtime| runtime.run(timed(work(runtime)))),
+        }
+    }
 }
 
 /// Rows and contestants. The first contestant is joint, if it takes part.

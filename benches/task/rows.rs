@@ -40,9 +40,7 @@ fn spawn_join_many<R: Runtime>(runtime: &'static R) -> Duration {
         let mut handles = Vec::with_capacity(TASKS);
         let start = Instant::now();
         handles.extend((0..TASKS).map(|i| runtime.spawn(async move { black_box(i) })));
-        for handle in handles {
-            R::join(handle).await;
-        }
+        R::join_all(handles).await;
         start.elapsed()
     })
 }
@@ -58,9 +56,7 @@ fn yields<R: Runtime>(runtime: &'static R) -> Duration {
                 }
             })
         });
-        for handle in many.collect::<Vec<_>>() {
-            R::join(handle).await;
-        }
+        R::join_all(many.collect()).await;
         start.elapsed()
     })
 }
