@@ -38,17 +38,17 @@ pub(crate) fn poll<F: Future + Unpin>(future: &mut F, waker: &Waker) -> bool {
 }
 
 macro_rules! channel {
-    ($name:ident, $sender:ty, $receiver:ty, $($channel:tt)+) => {
+    ($name:ident: $($module:ident)::+, $Receiver:ident, $channel:ident) => {
         pub(crate) struct $name;
 
         impl Pair for $name {
             type Place = ();
-            type Completer<'a> = $sender;
-            type Waiter<'a> = <$receiver as IntoFuture>::IntoFuture;
+            type Completer<'a> = $($module)::+::Sender<u64>;
+            type Waiter<'a> = <$($module)::+::$Receiver<u64> as IntoFuture>::IntoFuture;
 
             fn place() {}
             fn split((): &mut ()) -> (Self::Completer<'_>, Self::Waiter<'_>) {
-                let (sender, receiver) = $($channel)+();
+                let (sender, receiver) = $($module)::+::$channel();
                 (sender, receiver.into_future())
             }
             // Some channels send by value and some by reference.
@@ -63,36 +63,11 @@ macro_rules! channel {
     };
 }
 
-channel!(
-    Joint,
-    joint::oneshot::Sender<u64>,
-    joint::oneshot::Receiver<u64>,
-    joint::oneshot::channel
-);
-channel!(
-    Oneshot,
-    oneshot::Sender<u64>,
-    oneshot::AsyncReceiver<u64>,
-    oneshot::async_channel
-);
-channel!(
-    Tokio,
-    tokio::sync::oneshot::Sender<u64>,
-    tokio::sync::oneshot::Receiver<u64>,
-    tokio::sync::oneshot::channel
-);
-channel!(
-    Futures,
-    futures_channel::oneshot::Sender<u64>,
-    futures_channel::oneshot::Receiver<u64>,
-    futures_channel::oneshot::channel
-);
-channel!(
-    AsyncOneshot,
-    async_oneshot::Sender<u64>,
-    async_oneshot::Receiver<u64>,
-    async_oneshot::oneshot
-);
+channel!(Joint: joint::oneshot, Receiver, channel);
+channel!(Oneshot: oneshot, AsyncReceiver, async_channel);
+channel!(Tokio: tokio::sync::oneshot, Receiver, channel);
+channel!(Futures: futures_channel::oneshot, Receiver, channel);
+channel!(AsyncOneshot: async_oneshot, Receiver, oneshot);
 
 /// Waits on one thread: poll, complete, poll again.
 pub(crate) fn together<P: Pair>(waker: &Waker, times: u64) -> Duration {

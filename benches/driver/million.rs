@@ -30,13 +30,21 @@ fn all() -> usize {
 }
 
 pub(crate) fn rows<R: Driven>() -> Vec<Row<R>> {
-    let row = |title, run| Row::new(title, all(), run);
+    let row = |title, run: fn(&'static R) -> _| Row::new(title, all(), run);
     vec![
-        row("a million tasks fall asleep", fall_asleep::<R>),
-        row("a million tasks that sleep are cancelled", cancel::<R>),
-        row("a million sleeps of one task are armed", arm::<R>),
-        row("a million armed sleeps are dropped", disarm::<R>),
-        row("a million tasks are woken by their timers", fire::<R>),
+        row("a million tasks fall asleep", |runtime| {
+            sleep_and_cancel(runtime)[0]
+        }),
+        row("a million tasks that sleep are cancelled", |runtime| {
+            sleep_and_cancel(runtime)[1]
+        }),
+        row("a million sleeps of one task are armed", |runtime| {
+            arm_and_drop(runtime)[0]
+        }),
+        row("a million armed sleeps are dropped", |runtime| {
+            arm_and_drop(runtime)[1]
+        }),
+        row("a million tasks are woken by their timers", fire),
     ]
 }
 
@@ -54,14 +62,6 @@ fn sleep_and_cancel<R: Driven>(runtime: &'static R) -> [Duration; 2] {
         DROPPED.over().await;
         [armed, start.elapsed()]
     })
-}
-
-fn fall_asleep<R: Driven>(runtime: &'static R) -> Duration {
-    sleep_and_cancel(runtime)[0]
-}
-
-fn cancel<R: Driven>(runtime: &'static R) -> Duration {
-    sleep_and_cancel(runtime)[1]
 }
 
 /// Sleeps that are polled by hand where they are.
@@ -106,14 +106,6 @@ fn arm_and_drop<R: Driven>(runtime: &'static R) -> [Duration; 2] {
         drop(sleeps);
         [armed, start.elapsed()]
     })
-}
-
-fn arm<R: Driven>(runtime: &'static R) -> Duration {
-    arm_and_drop(runtime)[0]
-}
-
-fn disarm<R: Driven>(runtime: &'static R) -> Duration {
-    arm_and_drop(runtime)[1]
 }
 
 /// From when all are due until all have run. The rest of the time before that is not counted.

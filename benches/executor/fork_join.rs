@@ -17,23 +17,11 @@ const THREADS: usize = 2;
 
 pub(crate) fn table(budget: Duration) -> Table {
     let table = Table::new("fork and join on the stack, two threads", budget)
-        .with_runs("joint", rows(warm::<Executor>(THREADS), cold::<Executor>))
+        .with_runs("joint", both::<Executor>())
         .with_runs("plain recursion", rows(Box::new(plain), plain))
         .floor()
-        .with_runs(
-            "chili",
-            rows(
-                warm::<chili::ThreadPool>(THREADS),
-                cold::<chili::ThreadPool>,
-            ),
-        )
-        .with_runs(
-            "rayon",
-            rows(
-                warm::<rayon::ThreadPool>(THREADS),
-                cold::<rayon::ThreadPool>,
-            ),
-        );
+        .with_runs("chili", both::<chili::ThreadPool>())
+        .with_runs("rayon", both::<rayon::ThreadPool>());
     #[cfg(joint_peers)]
     let table = table.with_runs(
         "forte",
@@ -45,8 +33,8 @@ pub(crate) fn table(budget: Duration) -> Table {
     table
 }
 
-fn cold<T: Forks>(n: u32) -> u64 {
-    T::start(THREADS).fib(n)
+fn both<T: Forks + 'static>() -> [NamedRun; 2] {
+    rows(warm::<T>(THREADS), |n| T::start(THREADS).fib(n))
 }
 
 fn rows(warm: Fib, cold: fn(u32) -> u64) -> [NamedRun; 2] {

@@ -149,8 +149,12 @@ pub(crate) fn rows<V: Vocabulary>() -> Vec<NamedRun> {
     vec![
         row::<V, _>("NET2/512", NET2, net2::<V>),
         row::<V, _>("CALLBACK<32>/64", CALLBACK, callback::<V>),
-        row::<V, _>("collection: add 256", MEMBERS, adds::<V>),
-        row::<V, _>("collection: complete 256", MEMBERS, completes::<V>),
+        row::<V, _>("collection: add 256", MEMBERS, || async {
+            collect::<V>().await.0
+        }),
+        row::<V, _>("collection: complete 256", MEMBERS, || async {
+            collect::<V>().await.1
+        }),
         row::<V, _>("spawn and cancel 1,024", STORM, spawns_and_cancels::<V>),
     ]
 }
@@ -225,14 +229,6 @@ async fn collect<V: Vocabulary>() -> (Duration, Duration) {
     }
     V::emptied(collection).await;
     (added, start.elapsed())
-}
-
-async fn adds<V: Vocabulary>() -> Duration {
-    collect::<V>().await.0
-}
-
-async fn completes<V: Vocabulary>() -> Duration {
-    collect::<V>().await.1
 }
 
 /// A future that begins, and waits forever.

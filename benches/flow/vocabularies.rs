@@ -189,6 +189,27 @@ impl Timed for ByHand {
     }
 }
 
+/// A promise where there is none: tokio's channel, shared by `futures`.
+macro_rules! shared_oneshot {
+    () => {
+        type Sender = oneshot::Sender<()>;
+        type Shared = Shared<oneshot::Receiver<()>>;
+
+        fn promise() -> (Self::Sender, Self::Shared) {
+            let (sender, receiver) = oneshot::channel();
+            (sender, receiver.shared())
+        }
+
+        fn send(sender: Self::Sender) {
+            sender.send(()).expect("the receiver waits");
+        }
+
+        async fn wait(shared: Self::Shared) {
+            shared.await.expect("the promise is kept");
+        }
+    };
+}
+
 /// A runtime of tokio's, with a thread of its own or on this thread. Combinators are those of
 /// `futures`.
 pub(crate) struct Tokio<const IS_POOL: bool>;
@@ -197,8 +218,6 @@ impl<const IS_POOL: bool> Vocabulary for Tokio<IS_POOL> {
     type Task<F: Work> = tokio::task::JoinHandle<()>;
     type Storm = JoinSet<()>;
     type Collection<F: Work> = JoinSet<()>;
-    type Sender = oneshot::Sender<()>;
-    type Shared = Shared<oneshot::Receiver<()>>;
 
     fn run(future: impl Future<Output = Duration> + Send + 'static) -> Duration {
         static POOL: LazyLock<&DrivenTokioPool> = LazyLock::new(|| DrivenTokioPool::start(1));
@@ -237,18 +256,7 @@ impl<const IS_POOL: bool> Vocabulary for Tokio<IS_POOL> {
         }
     }
 
-    fn promise() -> (Self::Sender, Self::Shared) {
-        let (sender, receiver) = oneshot::channel();
-        (sender, receiver.shared())
-    }
-
-    fn send(sender: Self::Sender) {
-        sender.send(()).expect("the receiver waits");
-    }
-
-    async fn wait(shared: Self::Shared) {
-        shared.await.expect("the promise is kept");
-    }
+    shared_oneshot!();
 
     /// Not a sleep, because that takes at least a millisecond.
     fn turn() -> impl Future<Output = ()> + Send {
@@ -279,8 +287,6 @@ impl Vocabulary for FuturesConcurrency {
     type Task<F: Work> = F;
     type Storm = Pin<Box<dyn Future<Output = Vec<()>> + Send>>;
     type Collection<F: Work> = FutureGroup<Pin<Box<F>>>;
-    type Sender = oneshot::Sender<()>;
-    type Shared = Shared<oneshot::Receiver<()>>;
 
     fn spawn<F: Work>(future: F) -> F {
         future
@@ -316,16 +322,5 @@ impl Vocabulary for FuturesConcurrency {
         while let Some(()) = collection.next().await {}
     }
 
-    fn promise() -> (Self::Sender, Self::Shared) {
-        let (sender, receiver) = oneshot::channel();
-        (sender, receiver.shared())
-    }
-
-    fn send(sender: Self::Sender) {
-        sender.send(()).expect("the receiver waits");
-    }
-
-    async fn wait(shared: Self::Shared) {
-        shared.await.expect("the promise is kept");
-    }
+    shared_oneshot!();
 }
