@@ -121,13 +121,26 @@ reads_from!(TcpStream);
 #[cfg(unix)]
 reads_from!(UnixStream);
 
+/// Methods that a stream inside answers.
+macro_rules! pass_on {
+    (|$this:ident| $inner:expr;
+        $($name:ident($($given:ident: $Given:ty)?) -> $Answer:ty = $method:ident;)*) => {$(
+        fn $name(
+            self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            $($given: $Given,)?
+        ) -> Poll<io::Result<$Answer>> {
+            let $this = self.get_mut();
+            Pin::new($inner).$method(cx, $($given)?)
+        }
+    )*};
+}
+
 impl<S: AsyncWrite + Unpin> Write for JointIo<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
+    pass_on! { |it| &mut it.0;
+        poll_write(bytes: &[u8]) -> usize = poll_write;
+        poll_flush() -> () = poll_flush;
+        poll_shutdown() -> () = poll_close;
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -151,14 +164,6 @@ impl<S: AsyncWrite + Unpin> Write for JointIo<S> {
         }
         Pin::new(&mut self.0).poll_write(cx, &joined[..length])
     }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_close(cx)
-    }
 }
 
 impl<S: AsyncRead + Unpin> Read for FuturesIo<S> {
@@ -176,20 +181,10 @@ impl<S: AsyncRead + Unpin> Read for FuturesIo<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Write for FuturesIo<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(self.0.get_mut()).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(self.0.get_mut()).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(self.0.get_mut()).poll_close(cx)
+    pass_on! { |it| it.0.get_mut();
+        poll_write(bytes: &[u8]) -> usize = poll_write;
+        poll_flush() -> () = poll_flush;
+        poll_shutdown() -> () = poll_close;
     }
 }
 
@@ -206,27 +201,10 @@ impl<S: Read + Unpin> AsyncRead for JointIo<S> {
 }
 
 impl<S: Write + Unpin> AsyncWrite for JointIo<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write_vectored(cx, slices)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(cx)
-    }
-
-    fn poll_close(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(cx)
+    pass_on! { |it| &mut it.0;
+        poll_write(bytes: &[u8]) -> usize = poll_write;
+        poll_write_vectored(slices: &[IoSlice<'_>]) -> usize = poll_write_vectored;
+        poll_flush() -> () = poll_flush;
+        poll_close() -> () = poll_shutdown;
     }
 }
