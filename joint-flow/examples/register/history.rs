@@ -28,6 +28,8 @@ impl Operation {
 #[derive(Debug, Default)]
 pub(crate) struct History {
     calls: Vec<Call>,
+    /// The number of calls and returns so far, which is the time.
+    now: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +48,12 @@ const MOST: usize = u128::BITS as usize;
 
 impl History {
     /// A client calls an operation. Returns the number of the call. All moments are different.
-    pub(crate) fn call(&mut self, now: usize, client: u64, operation: Operation) -> usize {
+    pub(crate) fn call(&mut self, client: u64, operation: Operation) -> usize {
+        self.now += 1;
         self.calls.push(Call {
             client,
             operation,
-            called: now,
+            called: self.now,
             returned: None,
         });
         self.calls.len() - 1
@@ -60,13 +63,9 @@ impl History {
     ///
     /// # Errors
     /// If no order of the operations explains it.
-    pub(crate) fn returned(
-        &mut self,
-        now: usize,
-        call: usize,
-        found: Option<u64>,
-    ) -> Result<(), String> {
-        self.calls[call].returned = Some((now, found));
+    pub(crate) fn returned(&mut self, call: usize, found: Option<u64>) -> Result<(), String> {
+        self.now += 1;
+        self.calls[call].returned = Some((self.now, found));
         match is_linearizable(&self.calls) {
             true => Ok(()),
             false => Err(format!("no order explains that {}", self.calls[call])),
