@@ -4,8 +4,19 @@ pub use joint_lab::{Counterexample, Wakes, cell, name_thread, name_value, sync, 
 
 use loom::model::Builder;
 
+use thread::JoinHandle;
+
 #[cfg(not(joint_check))]
 compile_error!("build it in its folder, whose configuration sets the flags");
+
+/// Spawns a thread with this name in pictures.
+#[track_caller]
+pub fn spawn<T: 'static>(name: &'static str, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+    thread::spawn(move || {
+        name_thread(name);
+        f()
+    })
+}
 
 /// Demands that a model passes.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {

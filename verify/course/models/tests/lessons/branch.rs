@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lessons::{
     cell::UnsafeCell,
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -41,8 +41,7 @@ fn check(receive: fn(&Channel) -> Option<u32>) {
         flag: AtomicBool::new(false).named("flag"),
     });
     let senders = channel.clone();
-    thread::spawn(move || {
-        name_thread("sender");
+    spawn("sender", move || {
         // SAFETY: the flag is not up yet.
         senders.message.with_mut(|message| unsafe { *message = 7 });
         senders.flag.store(true, Ordering::Release);
@@ -101,10 +100,7 @@ fn new_channel(flag: bool) -> Arc<Channel> {
 /// Calls the receiver in a thread of its own.
 fn receive_there(channel: &Arc<Channel>, receive: Receive) -> thread::JoinHandle<()> {
     let waits = channel.clone();
-    thread::spawn(move || {
-        name_thread("waits");
-        receive(&waits);
-    })
+    spawn("waits", move || _ = receive(&waits))
 }
 
 /// What a receiver does that waits once.

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, task::Waker};
 
-use lessons::{Wakes, name_thread, sync::atomic::Ordering, thread};
+use lessons::{Wakes, name_thread, spawn, sync::atomic::Ordering};
 
 use crate::{
     exercise::{Verdict, demand, exercise, the_model},
@@ -63,10 +63,7 @@ fn check_beside_a_completer(register: Register) {
     let join = Arc::new(guarded(register));
     let completers = join.clone();
     name_thread("waiter");
-    let completer = thread::spawn(move || {
-        name_thread("completer");
-        completers.complete(7);
-    });
+    let completer = spawn("completer", move || completers.complete(7));
     let wakes = Wakes::new();
     let first = join.poll(&wakes.waker());
     let second = join.poll(&wakes.waker());

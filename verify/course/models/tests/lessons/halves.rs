@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use lessons::{
     cell::UnsafeCell,
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{AtomicUsize, Ordering},
-    thread,
 };
 
 use crate::exercise::{
@@ -33,8 +32,7 @@ fn check_a_look(look: fn(&AtomicUsize) -> bool) {
         result: UnsafeCell::new(0).named("result"),
     });
     let completers = shared.clone();
-    thread::spawn(move || {
-        name_thread("completer");
+    spawn("completer", move || {
         // SAFETY: the word does not say DONE yet.
         completers.result.with_mut(|place| unsafe { *place = 7 });
         completers.word.swap(DONE, Ordering::AcqRel);
@@ -59,11 +57,7 @@ type Look = fn(&AtomicUsize) -> bool;
 fn operations_of(look: Look, value: usize) -> Result<Vec<String>, Wrong> {
     operations("looks", move || {
         let word = Arc::new(AtomicUsize::new(value).named("word"));
-        let looks = thread::spawn(move || {
-            name_thread("looks");
-            let done = look(&word);
-            assert_eq!(done, value == DONE);
-        });
+        let looks = spawn("looks", move || assert_eq!(look(&word), value == DONE));
         looks.join().unwrap();
     })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lessons::{
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{AtomicBool, Ordering},
     thread,
 };
@@ -30,10 +30,7 @@ fn check(sleeper: impl Meet, waker: impl Meet) {
     let sleeping = Arc::new(AtomicBool::new(false).named("sleeping"));
     let work = Arc::new(AtomicBool::new(false).named("work"));
     let (seen, made) = (sleeping.clone(), work.clone());
-    let waker = thread::spawn(move || {
-        name_thread("waker");
-        waker(&made, &seen)
-    });
+    let waker = spawn("waker", move || waker(&made, &seen));
     let found = sleeper(&sleeping, &work);
     let woken = waker.join().unwrap();
     assert!(found || woken, "the sleeper sleeps, and there is work");
@@ -60,10 +57,7 @@ fn is_honest(name: &str, meet: impl Meet) -> Verdict {
 fn is_ordered(meet: impl Meet) -> Result<bool, Wrong> {
     let operations = operations("meets", move || {
         let [own, other] = [false, false].map(AtomicBool::new);
-        let meets = thread::spawn(move || {
-            name_thread("meets");
-            meet(&own, &other);
-        });
+        let meets = spawn("meets", move || meet(&own, &other));
         meets.join().unwrap();
     })?;
     let mut all = operations.iter();

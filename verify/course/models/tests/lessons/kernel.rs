@@ -5,7 +5,7 @@ use std::{cell::Cell, sync::Arc};
 use lessons::{
     Counterexample,
     cell::UnsafeCell,
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
     thread,
 };
@@ -119,14 +119,8 @@ fn check(answer: Answer, leave: Leave) -> usize {
     name_thread("future");
     let (operation, ring) = (Operation::allocate(), Ring::new());
     let (kernels, drivers) = (ring.clone(), ring.clone());
-    let kernel = thread::spawn(move || {
-        name_thread("kernel");
-        kernels.kernel(operation);
-    });
-    let driver = thread::spawn(move || {
-        name_thread("driver");
-        drivers.drive(operation, answer);
-    });
+    let kernel = spawn("kernel", move || kernels.kernel(operation));
+    let driver = spawn("driver", move || drivers.drive(operation, answer));
     // SAFETY: the future has not left.
     let shared = unsafe { &*operation };
     if shared.state.load(Ordering::Acquire) == DONE {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use lessons::{
     Counterexample,
     cell::UnsafeCell,
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{AtomicUsize, Ordering, fence},
     thread,
 };
@@ -103,10 +103,7 @@ fn leave(channel: Shared) {
 fn check(retires: bool, send: fn(Shared), leave: fn(Shared)) -> usize {
     name_thread("receiver");
     let channel = Channel::allocate(retires);
-    let sender = thread::spawn(move || {
-        name_thread("sender");
-        send(channel);
-    });
+    let sender = spawn("sender", move || send(channel));
     leave(channel);
     sender.join().unwrap();
     // SAFETY: both sides have ended, and the memory is kept.

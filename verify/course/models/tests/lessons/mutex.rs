@@ -6,9 +6,8 @@ use std::{
 };
 
 use lessons::{
-    name_thread,
+    name_thread, spawn,
     sync::{Mutex, MutexGuard},
-    thread,
 };
 
 use crate::{
@@ -66,10 +65,7 @@ fn check_a_waker_that_polls<J: Join>(new: impl New<J>) {
     let join = Arc::new(new());
     let completers = join.clone();
     name_thread("waiter");
-    let completer = thread::spawn(move || {
-        name_thread("completer");
-        completers.complete(7);
-    });
+    let completer = spawn("completer", move || completers.complete(7));
     join.poll(&Waker::from(Arc::new(Poller(Arc::downgrade(&join)))));
     completer.join().unwrap();
 }

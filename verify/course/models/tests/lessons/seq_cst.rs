@@ -5,9 +5,8 @@ use axioms::{
     completion::{Cell, judge},
 };
 use lessons::{
-    name_thread,
+    name_thread, spawn,
     sync::atomic::{self, AtomicBool},
-    thread,
 };
 use std::sync::Arc;
 
@@ -51,10 +50,7 @@ fn check(take: Take) {
     let ours = flags();
     let theirs = ours.clone();
     name_thread("thread 0");
-    let other = thread::spawn(move || {
-        name_thread("thread 1");
-        take(&theirs, 1)
-    });
+    let other = spawn("thread 1", move || take(&theirs, 1));
     let mine = take(&ours, 0);
     assert!(!(mine && other.join().unwrap()), "both have taken it");
 }
@@ -69,10 +65,7 @@ fn judge_repair(take: Take) -> Verdict {
     }
     let operations = operations("takes", move || {
         let flags = flags();
-        let takes = thread::spawn(move || {
-            name_thread("takes");
-            take(&flags, 1);
-        });
+        let takes = spawn("takes", move || take(&flags, 1));
         takes.join().unwrap();
     })?;
     none_is(

@@ -44,8 +44,14 @@ fn always_fence(word: &AtomicUsize) -> bool {
 
 #[test]
 fn wrong_repairs_of_exercise_5_are_refused() {
-    refused(judge(|_| false, look_and_fence), "whether the word says DONE");
-    refused(judge(|_| true, look_and_fence), "whether the word says DONE");
+    refused(
+        judge(|_| false, look_and_fence),
+        "whether the word says DONE",
+    );
+    refused(
+        judge(|_| true, look_and_fence),
+        "whether the word says DONE",
+    );
     refused(judge(exchange, look_and_fence), "write nothing");
     refused(judge(seq_cst, look_and_fence), "stronger");
     refused(
