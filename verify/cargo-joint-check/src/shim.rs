@@ -13,7 +13,7 @@ macro_rules! files {
 
 const FILES: &[(&str, &str)] = files! {
     "arc.rs" "atomic.rs" "cell.rs" "channel.rs" "clock.rs" "joint.rs" "lib.rs" "local.rs" "lock.rs" "memory.rs"
-    "model.rs" "once.rs" "parking.rs" "slot.rs" "spins.rs" "threads.rs" "wake.rs" "wrapped.rs"
+    "model.rs" "once.rs" "parking.rs" "slot.rs" "spins.rs" "threads.rs" "wake.rs"
 };
 
 /// The names under which a crate sees the package, and the packages that have no other use: cargo

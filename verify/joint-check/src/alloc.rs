@@ -8,11 +8,9 @@ use crate::{
 #[doc(no_inline)]
 pub use std::alloc::Layout;
 
-/// Whether code of a model runs, and not the checker's, for an allocator that tells them apart.
+/// For an allocator that tells the code of a model from the checker's.
 #[doc(hidden)]
-pub fn is_in_model() -> bool {
-    crate::heap::is_in_model()
-}
+pub use crate::heap::{is_in_model, outside};
 
 /// Allocates memory, which the model must free.
 ///

@@ -85,52 +85,36 @@ impl<T: ?Sized> UnsafeCell<T> {
     }
 }
 
-/// A pointer to the value of a cell that is being read.
-#[derive(Debug)]
-pub struct ConstPtr<T: ?Sized> {
-    _access: Access,
-    pointer: *const T,
+macro_rules! pointer {
+    ($name:ident $kind:tt [$($mutable:tt)?] $doing:literal $safety:literal) => {
+        #[doc = concat!("A pointer to the value of a cell that is being ", $doing, ".")]
+        #[derive(Debug)]
+        pub struct $name<T: ?Sized> {
+            _access: Access,
+            pointer: *$kind T,
+        }
+
+        impl<T: ?Sized> $name<T> {
+            /// Returns the value.
+            ///
+            /// # Safety
+            #[doc = $safety]
+            #[allow(clippy::mut_from_ref, reason = "it is a pointer, as in loom")]
+            pub unsafe fn deref(&self) -> &$($mutable)? T {
+                // SAFETY: as the caller says.
+                unsafe { &$($mutable)? *self.pointer }
+            }
+
+            /// Calls `f` with the pointer.
+            pub fn with<R>(&self, f: impl FnOnce(*$kind T) -> R) -> R {
+                f(self.pointer)
+            }
+        }
+    };
 }
 
-/// A pointer to the value of a cell that is being written.
-#[derive(Debug)]
-pub struct MutPtr<T: ?Sized> {
-    _access: Access,
-    pointer: *mut T,
-}
-
-impl<T: ?Sized> ConstPtr<T> {
-    /// Returns the value.
-    ///
-    /// # Safety
-    /// The cell exists, and nobody writes.
-    pub unsafe fn deref(&self) -> &T {
-        // SAFETY: as the caller says.
-        unsafe { &*self.pointer }
-    }
-
-    /// Calls `f` with the pointer.
-    pub fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R {
-        f(self.pointer)
-    }
-}
-
-impl<T: ?Sized> MutPtr<T> {
-    /// Returns the value.
-    ///
-    /// # Safety
-    /// The cell exists, and there is no other reference.
-    #[allow(clippy::mut_from_ref, reason = "it is a pointer, as in loom")]
-    pub unsafe fn deref(&self) -> &mut T {
-        // SAFETY: as the caller says.
-        unsafe { &mut *self.pointer }
-    }
-
-    /// Calls `f` with the pointer.
-    pub fn with<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
-        f(self.pointer)
-    }
-}
+pointer! { ConstPtr const [] "read" "The cell exists, and nobody writes." }
+pointer! { MutPtr mut [mut] "written" "The cell exists, and there is no other reference." }
 
 /// [`std::cell::Cell`], whose accesses must not race.
 #[derive(Debug)]

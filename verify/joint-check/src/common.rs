@@ -1,17 +1,5 @@
 //! Implementations that several types share.
 
-/// `Default` for a type, by `new` with these arguments.
-macro_rules! default {
-    ($name:ident $arguments:tt) => {
-        impl Default for $name {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new $arguments
-            }
-        }
-    };
-}
-
 /// The functions of a lock that need no operation of the model.
 macro_rules! lock {
     ($name:ident) => {
@@ -56,44 +44,5 @@ macro_rules! lock {
         }
 
         joint_facade::of_a_value! { $name }
-    };
-}
-
-/// `Deref` for a guard of a lock.
-macro_rules! guard {
-    ($name:ident) => {
-        impl<T: ?Sized> Deref for $name<'_, T> {
-            type Target = T;
-
-            fn deref(&self) -> &T {
-                // SAFETY: the lock is held.
-                unsafe { &*self.lock.value.get() }
-            }
-        }
-    };
-}
-
-/// `Deref` and `DerefMut` for a guard of a lock that nobody else holds.
-macro_rules! only_guard {
-    ($name:ident) => {
-        guard! { $name }
-
-        impl<T: ?Sized> DerefMut for $name<'_, T> {
-            fn deref_mut(&mut self) -> &mut T {
-                // SAFETY: nobody else holds the lock.
-                unsafe { &mut *self.lock.value.get() }
-            }
-        }
-    };
-}
-
-/// `Debug` for a type whose value cannot be read without an operation of the model: its name.
-macro_rules! shows_its_name {
-    ($name:ident) => {
-        impl<T> core::fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
     };
 }

@@ -46,13 +46,7 @@ impl Steps {
     /// Adds a read, with its write if it is an exchange.
     pub(crate) fn read(&mut self, graph: Graph, read: Event) {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
-        let receives = matches!(
-            read.kind,
-            Kind::Read {
-                op: Op::Receive { .. },
-                ..
-            }
-        );
+        let receives = matches!(read.op(), Some(Op::Receive { .. }));
         let mut sources = graph.newest(read.place, if receives { read.place } else { oldest });
         sources.sort_by_key(|&source| Some(source) != self.first);
         if let Some(only) = self.only {
@@ -77,10 +71,7 @@ impl Steps {
     /// The outcomes of a read that reads from `source`. A wait that ends for no reason reads from
     /// the oldest write that it may, because what it reads makes no difference.
     fn outcomes(&self, graph: &Graph, read: &Event, source: Id, is_oldest: bool) -> Range<u8> {
-        let Kind::Read { op, .. } = read.kind else {
-            return 0..1;
-        };
-        let Op::Update { others, .. } = op else {
+        let Some(op @ Op::Update { others, .. }) = read.op() else {
             return 0..1;
         };
         let value = graph.at(source).written;
@@ -262,11 +253,8 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
     let oldest = graph.oldest(read.place, &before);
     let source = read.source.expect("a read has a source");
     let is_known = || graph.newest(read.place, oldest).contains(&source);
-    match read.kind {
-        Kind::Read {
-            op: op @ Op::Receive { .. },
-            ..
-        } => {
+    match read.op() {
+        Some(op @ Op::Receive { .. }) => {
             let found = op.found(read.value);
             found.is_some_and(|found| found == Found::Next || is_known())
         }

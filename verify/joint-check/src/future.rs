@@ -31,6 +31,18 @@ impl Wake for Notification {
 /// [`Builder::spurious`](crate::model::Builder::spurious).
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
+    poll(future, Freely::Ends)
+}
+
+/// Does the same without the poll for no reason, for the package that stands for std.
+#[doc(hidden)]
+#[track_caller]
+pub fn block_until_woken<F: Future>(future: F) -> F::Output {
+    poll(future, Freely::Ignores)
+}
+
+#[track_caller]
+fn poll<F: Future>(future: F, freely: Freely) -> F::Output {
     let mut future = pin!(future);
     let notification = Arc::new(Notification(Notify::new()));
     let waker = Waker::from(notification.clone());
@@ -39,7 +51,7 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        notification.0.wait_or(Freely::Ends);
+        notification.0.wait_or(freely);
     }
 }
 

@@ -10,7 +10,7 @@ mod event;
 mod order;
 
 pub use event::MAX_THREADS;
-pub(crate) use event::{Clock, Event, Found, Freely, Id, Kind, Op, Others, Until, join};
+pub(crate) use event::{Clock, Event, Found, Freely, Id, Kind, Op, Others, Until, With, join};
 
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]

@@ -30,8 +30,23 @@ pub(crate) fn in_model(is_in: bool) -> bool {
     IN_MODEL.replace(is_in)
 }
 
+/// While this exists, the checker's code runs.
+#[derive(Debug)]
+pub struct Outside(bool);
+
+impl Drop for Outside {
+    fn drop(&mut self) {
+        in_model(self.0);
+    }
+}
+
+/// The checker's code runs from here on, until the result is dropped.
+pub fn outside() -> Outside {
+    Outside(in_model(false))
+}
+
 /// Whether code of a model runs, and not the checker's.
-pub(crate) fn is_in_model() -> bool {
+pub fn is_in_model() -> bool {
     IN_MODEL.get()
 }
 

@@ -18,7 +18,7 @@ pub struct Lazy<T> {
     pub _p: PhantomData<fn(T)>,
 }
 
-shows_its_name! { Lazy }
+joint_facade::shows_its_name! { Lazy<T> }
 
 impl<T: 'static> Lazy<T> {
     /// Returns the value of this execution. The first thread makes it, and others wait.

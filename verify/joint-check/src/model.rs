@@ -165,6 +165,11 @@ pub fn last_failure() -> Option<String> {
     FAILURE.with_borrow(Clone::clone)
 }
 
+/// From now on, `f` is called before each step of a model of this process, with its place in the
+/// source. It may do steps itself.
+#[doc(hidden)]
+pub use crate::run::before_each_step;
+
 /// A model that panics with this ends without a report, for a program that then runs it again.
 #[doc(hidden)]
 #[derive(Debug)]

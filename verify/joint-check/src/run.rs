@@ -2,6 +2,7 @@
 //! `po ∪ rf`, with the values of this run, and then extend the graph ([`Phase`]).
 
 mod access;
+mod before;
 mod count;
 mod drive;
 mod end;
@@ -31,6 +32,7 @@ use core::{
 use std::{collections::BTreeMap, sync::Arc};
 
 use access::Long;
+use before::before_step;
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
 use free::{Freed, Touched};
 use locals::Local;
@@ -43,6 +45,7 @@ use crate::{
     watch::Beat,
 };
 
+pub use self::before::before_each_step;
 pub(crate) use self::{
     count::{commutes, is_only_handle, new_count},
     end::{Ended, Failure},
@@ -164,6 +167,15 @@ pub(crate) struct Answer {
     pub(crate) id: Id,
     pub(crate) value: u64,
     pub(crate) outcome: u8,
+}
+
+impl Answer {
+    /// That of a request which is no step.
+    const NONE: Self = Self {
+        id: Id::ROOT,
+        value: 0,
+        outcome: 0,
+    };
 }
 
 enum Attempt {
@@ -307,14 +319,12 @@ pub(crate) fn is_running() -> bool {
 }
 
 fn with<R>(f: impl FnOnce(&mut Run) -> R) -> R {
-    let was_in_model = heap::in_model(false);
-    let result = RUN.with_borrow_mut(|run| {
+    let _outside = heap::outside();
+    RUN.with_borrow_mut(|run| {
         f(run
             .as_mut()
             .expect("joint-check's atomics, locks and threads are used in a model"))
-    });
-    heap::in_model(was_in_model);
-    result
+    })
 }
 
 impl Run {
@@ -404,6 +414,7 @@ pub(crate) fn counted(address: usize) -> Id {
 #[track_caller]
 pub(crate) fn perform(name: &'static str, request: Request) -> Answer {
     let at = Location::caller();
+    before_step(at);
     loop {
         match with(|run| run.attempt(request, Site { name, at })) {
             Attempt::Done(answer) => return answer,

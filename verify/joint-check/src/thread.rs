@@ -51,11 +51,17 @@ impl Thread {
 
 /// Returns the handle of the running thread.
 pub fn current() -> Thread {
-    let id = run::current();
+    let id = number();
     Thread {
         id: ThreadId(id),
         name: run::name(id),
     }
+}
+
+/// Returns the number of the running thread, for the package that stands for std.
+#[doc(hidden)]
+pub fn number() -> u8 {
+    run::current()
 }
 
 /// Waits for `unpark`. It returns for no reason if

@@ -17,7 +17,7 @@
 //!
 //! All methods pass on the place of their call.
 //!
-//! [`of_a_value!`] is for the types beside the atomics.
+//! The macros of `beside` are for the types beside the atomics.
 //!
 //! The functions say what orderings have, and find and say which half of one is missing.
 //!
@@ -26,6 +26,8 @@
 #![no_std]
 
 extern crate alloc;
+
+mod beside;
 
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -231,26 +233,6 @@ macro_rules! update {
         }
         Err(before)
     }};
-}
-
-/// `Default` and `From` for a type that is made of one value.
-#[macro_export]
-macro_rules! of_a_value {
-    ($name:ident) => {
-        impl<T: Default> Default for $name<T> {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(T::default())
-            }
-        }
-
-        impl<T> From<T> for $name<T> {
-            #[track_caller]
-            fn from(value: T) -> Self {
-                Self::new(value)
-            }
-        }
-    };
 }
 
 /// The value of an atomic, as a word that a tool keeps.

@@ -9,13 +9,12 @@ use core::{
     mem::{ManuallyDrop, align_of_val},
     ops::{CoerceUnsized, Deref, DispatchFromDyn, LegacyReceiver},
     panic::{RefUnwindSafe, UnwindSafe},
-    pin::Pin,
     ptr::{self, NonNull},
 };
 
 use joint_check::sync as checked;
 
-use crate::{memory::checker, model::finds_leaks};
+use crate::model::finds_leaks;
 
 type Count = checked::Arc<()>;
 
@@ -52,32 +51,20 @@ impl<T: ?Sized> LegacyReceiver for Arc<T> {}
 impl<T> Arc<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
-        let count = {
-            let _side = checker();
-            let count = Count::new(());
-            if !finds_leaks() {
-                Count::may_leak(&count);
-            }
-            Count::into_raw(count)
-        };
+        let count = Count::new(());
+        if !finds_leaks() {
+            Count::may_leak(&count);
+        }
+        let count = Count::into_raw(count);
         let value = ManuallyDrop::new(value);
         let inner = Box::new(Inner { count, value });
         Self(NonNull::from(Box::leak(inner)), PhantomData)
     }
 
     #[track_caller]
-    pub fn pin(value: T) -> Pin<Self> {
-        // SAFETY: the value stays where it is until the last handle is dropped.
-        unsafe { Pin::new_unchecked(Self::new(value)) }
-    }
-
-    #[track_caller]
     pub fn try_unwrap(this: Self) -> Result<T, Self> {
         let this = ManuallyDrop::new(this);
-        let side = checker();
-        let last = Count::try_unwrap(ManuallyDrop::into_inner(this.count()));
-        drop(side);
-        match last {
+        match Count::try_unwrap(ManuallyDrop::into_inner(this.count())) {
             Ok(()) => Ok(this.take()),
             Err(count) => {
                 _ = ManuallyDrop::new(count);
@@ -117,12 +104,7 @@ impl<T: ?Sized> Arc<T> {
     /// Gives up the count of this handle. Returns whether it was the last.
     #[track_caller]
     fn leave(&self) -> bool {
-        let count = {
-            let _side = checker();
-            self.count()
-        };
-        let _side = checker();
-        Count::into_inner(ManuallyDrop::into_inner(count)).is_some()
+        Count::into_inner(ManuallyDrop::into_inner(self.count())).is_some()
     }
 
     pub fn as_ptr(this: &Self) -> *const T {
@@ -144,33 +126,17 @@ impl<T: ?Sized> Arc<T> {
     }
 
     #[track_caller]
-    pub unsafe fn increment_strong_count(pointer: *const T) {
-        // SAFETY: as the caller says.
-        let this = ManuallyDrop::new(unsafe { Self::from_raw(pointer) });
-        _ = ManuallyDrop::new(Self::clone(&this));
-    }
-
-    #[track_caller]
-    pub unsafe fn decrement_strong_count(pointer: *const T) {
-        // SAFETY: as the caller says.
-        drop(unsafe { Self::from_raw(pointer) });
-    }
-
-    #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        let _side = checker();
         Count::strong_count(&this.count())
     }
 
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        let _side = checker();
         Count::weak_count(&this.count())
     }
 
     #[track_caller]
     pub fn get_mut(this: &mut Self) -> Option<&mut T> {
-        let _side = checker();
         let is_only = Count::get_mut(&mut this.count()).is_some();
         // SAFETY: nobody else uses the value.
         is_only.then(|| unsafe { &mut *Self::as_ptr(this).cast_mut() })
@@ -194,7 +160,6 @@ impl<T: ?Sized> Arc<T> {
 
     #[track_caller]
     pub fn downgrade(this: &Self) -> Weak<T> {
-        let _side = checker();
         Weak {
             inner: this.0,
             count: ManuallyDrop::new(Count::downgrade(&this.count())),
@@ -205,7 +170,6 @@ impl<T: ?Sized> Arc<T> {
 impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let _side = checker();
         _ = ManuallyDrop::new(Count::clone(&self.count()));
         Self(self.0, PhantomData)
     }
@@ -233,23 +197,15 @@ impl<T> Weak<T> {
     }
 }
 
-impl<T> Default for Weak<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<T: ?Sized> Weak<T> {
     #[track_caller]
     pub fn upgrade(&self) -> Option<Arc<T>> {
-        let _side = checker();
         _ = ManuallyDrop::new(self.count.upgrade()?);
         Some(Arc(self.inner, PhantomData))
     }
 
     #[track_caller]
     pub fn strong_count(&self) -> usize {
-        let _side = checker();
         self.count.strong_count()
     }
 
@@ -261,7 +217,6 @@ impl<T: ?Sized> Weak<T> {
 impl<T: ?Sized> Clone for Weak<T> {
     #[track_caller]
     fn clone(&self) -> Self {
-        let _side = checker();
         Self {
             inner: self.inner,
             count: self.count.clone(),
@@ -273,19 +228,12 @@ impl<T: ?Sized> Clone for Weak<T> {
 unsafe impl<#[may_dangle] T: ?Sized> Drop for Weak<T> {
     #[track_caller]
     fn drop(&mut self) {
-        let _side = checker();
         // SAFETY: it is dropped once.
         unsafe { ManuallyDrop::drop(&mut self.count) };
     }
 }
 
 impl<T: ?Sized + Unsize<U>, U: ?Sized> CoerceUnsized<Weak<U>> for Weak<T> {}
-
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
-    }
-}
 
 impl<T: ?Sized> Deref for Arc<T> {
     type Target = T;
@@ -296,31 +244,19 @@ impl<T: ?Sized> Deref for Arc<T> {
     }
 }
 
-impl<T: ?Sized> AsRef<T> for Arc<T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
-
 impl<T: ?Sized> Borrow<T> for Arc<T> {
     fn borrow(&self) -> &T {
         self
     }
 }
 
-joint_check::__facade::of_a_value! { Arc }
+joint_check::__facade::arc! { Arc Weak }
 
-macro_rules! formats {
-    ($($name:ident)+) => {$(
-        impl<T: ?Sized + fmt::$name> fmt::$name for Arc<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                (**self).fmt(f)
-            }
-        }
-    )+};
+impl<T: ?Sized + fmt::Display> fmt::Display for Arc<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
 }
-
-formats! { Debug Display }
 
 impl<T: ?Sized + PartialEq> PartialEq for Arc<T> {
     fn eq(&self, other: &Self) -> bool {

@@ -1,17 +1,20 @@
 //! The atomics of a model.
 
-use core::{fmt, marker::PhantomData, mem::ManuallyDrop, panic::RefUnwindSafe, ptr};
+use core::{marker::PhantomData, mem::ManuallyDrop, panic::RefUnwindSafe, ptr};
 use real::sync::atomic::Ordering;
 
-use joint_check::{__facade::atomics, sync::atomic as checked};
+use joint_check::{
+    __facade::{atomics, shows_its_name},
+    sync::atomic as checked,
+};
 
 use crate::{
-    memory::{checker, later},
+    memory::later,
     slot::{Model, Slot},
     spins::{looks, wrote},
 };
 
-/// The bodies of the atomics: the model's operation, by the checker.
+/// The bodies of the atomics: the model's operation.
 macro_rules! modelled {
     (type AtomicPtr [$t:ident] $value:ty) => {
         modelled! { @type AtomicPtr [$t] $value, checked::AtomicPtr<()>, *mut () }
@@ -29,7 +32,6 @@ macro_rules! modelled {
             pub fn get_mut(&mut self) -> &mut $value {
                 let mut value = self.0.value();
                 if let Some(model) = self.0.used() {
-                    let _side = checker();
                     value = exclusive(model).with_mut(|value| *value);
                 }
                 let value = self.0.own(value);
@@ -56,11 +58,7 @@ macro_rules! modelled {
             }
         }
 
-        impl $(<$t>)? fmt::Debug for $name $(<$t>)? {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
+        shows_its_name! { $name $(<$t>)? }
 
         // SAFETY: as std's.
         unsafe impl $(<$t>)? Send for $name $(<$t>)? {}
@@ -93,18 +91,15 @@ macro_rules! modelled {
     (load $it:ident $order:ident) => {{
         let model = $it.0.get(None);
         looks();
-        let _side = checker();
         model.load($order) as _
     }};
     (store $it:ident $value:ident $order:ident) => {{
         let model = $it.0.get(None);
-        let _side = checker();
         wrote();
         model.store($value as _, $order);
     }};
     (modify $it:ident $value:ty, $method:ident ($next:expr) $operand:ident $order:ident) => {{
         let model = $it.0.get(None);
-        let _side = checker();
         wrote();
         model.$method($operand as _, $order) as _
     }};
@@ -114,7 +109,6 @@ macro_rules! modelled {
     (exchange $it:ident $method:ident [$current:ident, $new:ident] $success:ident $failure:ident) => {{
         let model = $it.0.get(None);
         looks();
-        let _side = checker();
         let result = model.$method($current as _, $new as _, $success, $failure);
         if result.is_ok() {
             wrote();

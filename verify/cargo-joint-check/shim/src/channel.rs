@@ -1,10 +1,12 @@
 //! [`std::sync::mpsc`], by a lock and two condition variables.
 
-use core::{fmt, time::Duration};
+use core::time::Duration;
 use real::{
     collections::VecDeque,
     sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, TrySendError},
 };
+
+use joint_check::__facade::shows_its_name;
 
 use crate::{
     arc::Arc,
@@ -131,11 +133,7 @@ macro_rules! senders {
             }
         }
 
-        impl<T> fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
+        shows_its_name! { $name<T> }
     )+};
 }
 
@@ -217,8 +215,4 @@ impl<T> Drop for Receiver<T> {
     }
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Receiver")
-    }
-}
+shows_its_name! { Receiver<T> }

@@ -3,10 +3,14 @@
 use core::{cell::RefCell, mem::size_of, ptr};
 use real::collections::BTreeMap;
 
-use crate::{memory::checker, slot::Slot};
+use joint_check::alloc::outside;
+
+use crate::slot::Slot;
+
+/// Polls a future until it is ready. The thread is blocked until its waker is woken.
+pub use joint_check::future::block_until_woken as block_on;
 
 pub use crate::model::model;
-pub use crate::wake::block_on;
 
 pub(crate) type Watched = Slot<joint_check::cell::UnsafeCell<()>>;
 
@@ -25,7 +29,7 @@ pub(crate) fn begin() {
 pub(crate) fn note(slot: &Watched, (place, size): (usize, usize)) {
     if crate::slot::in_model() {
         slot.get(Some((place, size)));
-        let _side = checker();
+        let _outside = outside();
         TAKEN.with_borrow_mut(|taken| taken.insert(place, (size, slot)));
     }
 }
@@ -76,7 +80,6 @@ pub(crate) fn access(slot: &Watched, kept: (usize, usize), writes: bool) {
         return;
     }
     let model = slot.get(Some(kept));
-    let _side = checker();
     if writes {
         model.with_mut(|_| ());
     } else {

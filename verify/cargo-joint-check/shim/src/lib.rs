@@ -33,7 +33,6 @@ mod slot;
 mod spins;
 mod threads;
 mod wake;
-mod wrapped;
 
 pub mod cell;
 pub mod joint;
@@ -42,7 +41,7 @@ pub mod parking;
 
 pub mod hint {
     //! [`std::hint`].
-    pub use crate::wrapped::spin_loop;
+    pub use crate::spins::spin_loop;
     pub use real::hint::*;
 }
 
@@ -69,14 +68,14 @@ pub mod sync {
             WaitTimeoutResult,
         },
         once::{LazyLock, Once, OnceLock, OnceState},
-        wrapped::{Barrier, BarrierWaitResult},
     };
+    pub use joint_check::sync::{Barrier, BarrierWaitResult};
     pub use real::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
     pub mod atomic {
         //! [`std::sync::atomic`].
         pub use crate::atomic::*;
-        pub use crate::wrapped::fence;
+        pub use joint_check::sync::atomic::fence;
         pub use real::sync::atomic::{Ordering, compiler_fence};
 
         /// The old name of [`spin_loop`](crate::hint::spin_loop).
@@ -103,8 +102,6 @@ pub mod task {
 
 pub mod thread {
     //! [`std::thread`].
-    #[doc(hidden)]
-    pub use crate::local::make as __make;
     pub use crate::{local::LocalKey, threads::*};
     pub use real::thread::{AccessError, Result, panicking};
 }

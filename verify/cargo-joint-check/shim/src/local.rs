@@ -2,42 +2,20 @@
 
 use real::{cell, thread::AccessError};
 
-use joint_check::thread as checked;
-
-use crate::memory::{checker, user};
+use joint_check::{alloc::outside, thread as checked};
 
 /// [`std::thread::LocalKey`]. `thread_local!` makes it.
 pub struct LocalKey<T: 'static>(#[doc(hidden)] pub checked::LocalKey<T>);
 
-impl<T> core::fmt::Debug for LocalKey<T> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("LocalKey")
-    }
-}
-
-/// Makes the value of a thread-local.
-#[doc(hidden)]
-pub fn make<T>(init: impl FnOnce() -> T) -> T {
-    let _side = user();
-    init()
-}
+joint_check::__facade::shows_its_name! { LocalKey<T> }
 
 impl<T> LocalKey<T> {
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
-        let _side = checker();
-        self.0.with(|value| {
-            let _side = user();
-            f(value)
-        })
+        self.0.with(f)
     }
 
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        let _side = checker();
-        let result = self.0.try_with(|value| {
-            let _side = user();
-            f(value)
-        });
-        result.map_err(|_| gone())
+        self.0.try_with(f).map_err(|_| gone())
     }
 }
 
@@ -59,6 +37,7 @@ fn gone() -> AccessError {
             *self.0.lock().expect("nobody panics") = error;
         }
     }
+    let _outside = outside();
     real::thread::spawn(|| KEY.with(|_| ()))
         .join()
         .expect("it does not panic");
@@ -112,7 +91,7 @@ macro_rules! thread_local {
     ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = $init:expr; $($rest:tt)*) => {
         $(#[$attr])* $vis static $name: $crate::thread::LocalKey<$ty> =
             $crate::thread::LocalKey($crate::__joint_check::thread::LocalKey {
-                init: || $crate::thread::__make(|| $init),
+                init: || $init,
                 _p: ::core::marker::PhantomData,
             });
         $crate::thread_local! { $($rest)* }

@@ -3,15 +3,17 @@
 use core::{
     cell::UnsafeCell,
     fmt,
-    ops::{Deref, DerefMut},
     panic::{RefUnwindSafe, UnwindSafe},
     time::Duration,
 };
 use real::sync::{LockResult, TryLockError, TryLockResult};
 
-use joint_check::sync as checked;
+use joint_check::{
+    __facade::{guard, made_by_new, of_a_value, shows_its_name, wait_while},
+    sync as checked,
+};
 
-use crate::{clock::pass, memory::checker, slot::Slot};
+use crate::{clock::pass, slot::Slot};
 
 pub use checked::WaitTimeoutResult;
 
@@ -51,19 +53,15 @@ macro_rules! lock {
             $(
                 #[track_caller]
                 pub fn $wait(&self) -> LockResult<$Guard<'_, T>> {
-                    let model = self.model();
-                    let _side = checker();
-                    let held = model.$wait().ok();
+                    let held = self.model().$wait().ok();
                     Ok($Guard { lock: self, held })
                 }
 
                 #[track_caller]
                 pub fn $try(&self) -> TryLockResult<$Guard<'_, T>> {
-                    let model = self.model();
-                    let _side = checker();
-                    let held = model.$try().map_err(|_| TryLockError::WouldBlock)?;
-                    let held = Some(held);
-                    Ok($Guard { lock: self, held })
+                    let held = self.model().$try();
+                    let held = held.map_err(|_| TryLockError::WouldBlock)?;
+                    Ok($Guard { lock: self, held: Some(held) })
                 }
             )+
 
@@ -80,13 +78,8 @@ macro_rules! lock {
             pub fn clear_poison(&self) {}
         }
 
-        joint_check::__facade::of_a_value! { $name }
-
-        impl<T: ?Sized> fmt::Debug for $name<T> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
+        of_a_value! { $name }
+        shows_its_name! { $name<?T> }
 
         $(
             /// Holds the lock.
@@ -97,23 +90,6 @@ macro_rules! lock {
 
             // SAFETY: as std's.
             unsafe impl<T: ?Sized + Sync> Sync for $Guard<'_, T> {}
-
-            impl<T: ?Sized> Drop for $Guard<'_, T> {
-                #[track_caller]
-                fn drop(&mut self) {
-                    let _side = checker();
-                    self.held = None;
-                }
-            }
-
-            impl<T: ?Sized> Deref for $Guard<'_, T> {
-                type Target = T;
-
-                fn deref(&self) -> &T {
-                    // SAFETY: the lock is held.
-                    unsafe { &*self.lock.value.get() }
-                }
-            }
 
             impl<T: ?Sized + fmt::Debug> fmt::Debug for $Guard<'_, T> {
                 fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,19 +111,9 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 // SAFETY: as std's.
 unsafe impl<T: ?Sized + Send + Sync> Sync for RwLock<T> {}
 
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the lock is held.
-        unsafe { &mut *self.lock.value.get() }
-    }
-}
+guard! { mut MutexGuard }
+guard! { RwLockReadGuard }
+guard! { mut RwLockWriteGuard }
 
 /// The condition variable of a model.
 pub struct Condvar(Slot<checked::Condvar>);
@@ -169,23 +135,9 @@ impl Condvar {
 
     #[track_caller]
     pub(crate) fn wait_with<T: ?Sized>(&self, guard: &mut MutexGuard<'_, T>) {
-        let model = self.0.get(None);
-        let _side = checker();
         if let Some(held) = guard.held.take() {
-            guard.held = model.wait(held).ok();
+            guard.held = self.0.get(None).wait(held).ok();
         }
-    }
-
-    #[track_caller]
-    pub fn wait_while<'a, T: ?Sized>(
-        &self,
-        mut guard: MutexGuard<'a, T>,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) -> LockResult<MutexGuard<'a, T>> {
-        while condition(&mut guard) {
-            guard = self.wait(guard)?;
-        }
-        Ok(guard)
     }
 
     /// Waits, or gives up at once. Both are tried, and the time counts as passed.
@@ -208,10 +160,8 @@ impl Condvar {
         guard: &mut MutexGuard<'_, T>,
         time: Duration,
     ) -> WaitTimeoutResult {
-        let model = self.0.get(None);
-        let _side = checker();
         let held = guard.held.take().expect("a guard holds its lock");
-        let Ok((held, result)) = model.wait_timeout(held, time) else {
+        let Ok((held, result)) = self.0.get(None).wait_timeout(held, time) else {
             unreachable!("it is never poisoned");
         };
         if result.timed_out() {
@@ -243,28 +193,15 @@ impl Condvar {
 
     #[track_caller]
     pub fn notify_one(&self) {
-        let model = self.0.get(None);
-        let _side = checker();
-        model.notify_one();
+        self.0.get(None).notify_one();
     }
 
     #[track_caller]
     pub fn notify_all(&self) {
-        let model = self.0.get(None);
-        let _side = checker();
-        model.notify_all();
+        self.0.get(None).notify_all();
     }
 }
 
-impl Default for Condvar {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for Condvar {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Condvar")
-    }
-}
+made_by_new! { Condvar }
+shows_its_name! { Condvar }
+wait_while! { Condvar: MutexGuard, T: ?Sized }

@@ -10,6 +10,8 @@ use core::{
 };
 use real::{alloc::System, collections::BTreeMap};
 
+use joint_check::alloc::{is_in_model, outside};
+
 /// A piece of memory that the code under test has allocated in this execution.
 #[derive(Clone, Copy)]
 struct Piece {
@@ -27,94 +29,64 @@ struct Pieces {
 }
 
 real::thread_local! {
-    /// Whether the code under test runs, rather than the checker.
-    static IS_USER: Cell<bool> = const { Cell::new(false) };
     static PIECES: ManuallyDrop<RefCell<Pieces>> = const {
         ManuallyDrop::new(RefCell::new(Pieces {
             all: BTreeMap::new(),
             counts: BTreeMap::new(),
         }))
     };
-    /// Where the last operation of the model was.
+    /// Where the last step of the model was.
     static LAST: Cell<&'static Location<'static>> = const { Cell::new(Location::caller()) };
     static TWICE: Cell<Option<Piece>> = const { Cell::new(None) };
-    /// What to do before the next operation of a thread.
+    /// What to do before the next step of a thread.
     static LATER: RefCell<Vec<(u64, Later)>> = const { RefCell::new(Vec::new()) };
 }
 
 /// An action on an address, and a number.
 type Later = (fn(usize, u64), usize, u64);
 
-/// Says whose code runs, until it is dropped.
-pub(crate) struct Side(bool);
-
-impl Side {
-    fn enter(is_user: bool) -> Self {
-        Self(IS_USER.replace(is_user))
+/// Comes before each step of the model.
+pub(crate) fn before_step(at: &'static Location<'static>) {
+    if !real::thread::panicking() {
+        check();
     }
-}
-
-impl Drop for Side {
-    fn drop(&mut self) {
-        IS_USER.set(self.0);
-    }
-}
-
-/// The checker runs from here on. Every operation of the model begins with this.
-#[track_caller]
-pub(crate) fn checker() -> Side {
-    if let Some(piece) = TWICE.take() {
-        said_twice(piece);
-    }
-    LAST.set(Location::caller());
-    let side = Side::enter(false);
+    LAST.set(at);
     if LATER.with_borrow(|later| !later.is_empty()) {
         let thread = crate::threads::number();
         let now = |&mut (whose, _): &mut (u64, Later)| whose == thread;
-        let now: Vec<_> = LATER.with_borrow_mut(|later| later.extract_if(.., now).collect());
-        now.into_iter()
-            .for_each(|(_, (f, address, number))| f(address, number));
+        let now = || LATER.with_borrow_mut(|later| later.extract_if(.., now).next());
+        while let Some((_, (f, address, number))) = now() {
+            f(address, number);
+        }
     }
-    side
 }
 
-/// Does this before the next operation of this thread.
+/// Does this before the next step of this thread.
 pub(crate) fn later(f: fn(usize, u64), address: usize, number: u64) {
-    let _side = Side::enter(false);
+    let _outside = outside();
     let thread = crate::threads::number();
     LATER.with_borrow_mut(|all| all.push((thread, (f, address, number))));
 }
 
-/// Where the last operation of the model was.
+/// Where the last step of the model was.
 pub(crate) fn last() -> &'static Location<'static> {
     LAST.get()
-}
-
-fn said_twice(piece: Piece) -> ! {
-    let _side = Side::enter(false);
-    panic!(
-        "memory of {} bytes is freed twice: before {}, after {}",
-        piece.layout.size(),
-        LAST.get(),
-        piece.freed.expect("it was freed"),
-    );
-}
-
-/// The code under test runs from here on.
-pub(crate) fn user() -> Side {
-    Side::enter(true)
 }
 
 /// Fails if memory was freed twice and nothing has happened since.
 pub(crate) fn check() {
     if let Some(piece) = TWICE.take() {
-        said_twice(piece);
+        panic!(
+            "memory of {} bytes is freed twice: before {}, after {}",
+            piece.layout.size(),
+            LAST.get(),
+            piece.freed.expect("it was freed"),
+        );
     }
 }
 
 /// Frees what the last execution has freed, and forgets the rest.
 pub(crate) fn begin() {
-    let _side = Side::enter(false);
     TWICE.set(None);
     LATER.take();
     let pieces = PIECES.with(|pieces| pieces.take());
@@ -127,7 +99,6 @@ pub(crate) fn begin() {
 }
 
 fn piece_at(address: usize) -> Option<(usize, Piece)> {
-    let _side = Side::enter(false);
     PIECES.with(|pieces| {
         let pieces = pieces.borrow();
         let (&start, &piece) = pieces.all.range(..=address).next_back()?;
@@ -149,7 +120,6 @@ pub(crate) fn assert_alive(what: &str, address: usize) {
     if let Some(at) = freed
         && !real::thread::panicking()
     {
-        let _side = Side::enter(false);
         panic!("{what} is used after its memory was freed, which came after {at}");
     }
 }
@@ -171,9 +141,8 @@ unsafe impl GlobalAlloc for Heap {
         // Atomics and cells in memory that was never written are made at their first use.
         // SAFETY: as the caller says.
         let memory = unsafe { System.alloc_zeroed(layout) };
-        // A drop may come to the checker without saying so.
-        if IS_USER.get() && joint_check::alloc::is_in_model() {
-            let _side = Side::enter(false);
+        if is_in_model() {
+            let _outside = outside();
             let thread = crate::threads::number();
             PIECES.with(|pieces| {
                 let mut pieces = pieces.borrow_mut();
@@ -192,7 +161,6 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        let side = Side::enter(false);
         let is_kept = PIECES.with(|pieces| {
             // The checker frees nothing of the code under test while it looks at the pieces.
             let Ok(mut pieces) = pieces.try_borrow_mut() else {
@@ -207,7 +175,6 @@ unsafe impl GlobalAlloc for Heap {
             piece.freed.get_or_insert(LAST.get());
             true
         });
-        drop(side);
         if !is_kept {
             // SAFETY: as the caller says.
             unsafe { System.dealloc(memory, layout) };

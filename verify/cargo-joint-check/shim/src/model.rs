@@ -10,13 +10,12 @@ use real::{
     time::Instant,
 };
 
-use joint_check::model::{Builder, last_count};
-
-use crate::{
-    joint,
-    memory::{self, user},
-    slot, spins,
+use joint_check::{
+    alloc::outside,
+    model::{Builder, before_each_step, last_count},
 };
+
+use crate::{joint, memory, slot, spins};
 
 /// How much is older than the model in the execution to repeat. It is found as it was before.
 const STATICS: &str = "JOINT_CHECK_STATICS";
@@ -50,6 +49,7 @@ fn set_hook() {
 /// If one fails.
 pub fn model(f: impl Fn() + Send + Sync + 'static) {
     set_hook();
+    before_each_step(memory::before_step);
     let statics = real::env::var(STATICS)
         .ok()
         .and_then(|number| number.parse().ok());
@@ -62,14 +62,13 @@ pub fn model(f: impl Fn() + Send + Sync + 'static) {
         let (f, runs_of_it) = (f.clone(), runs.clone());
         let body = move || {
             runs_of_it.fetch_add(1, Relaxed);
+            let outside = outside();
             memory::begin();
             spins::begin();
             joint::begin();
             slot::begin(early);
-            {
-                let _side = user();
-                f();
-            }
+            drop(outside);
+            f();
             memory::check();
         };
         let mut builder = Builder::new();

@@ -1,7 +1,9 @@
 //! What is done or made once in an execution.
 
-use core::{cell::UnsafeCell, fmt, mem, ops::Deref};
+use core::{cell::UnsafeCell, mem, ops::Deref};
 use real::sync::atomic::Ordering::{Acquire, Release};
+
+use joint_check::__facade::{made_by_new, shows_its_name};
 
 use crate::{atomic::AtomicBool, lock::Mutex};
 
@@ -123,18 +125,8 @@ impl<T> OnceLock<T> {
     }
 }
 
-impl<T> Default for OnceLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("OnceLock")
-    }
-}
+made_by_new! { OnceLock<T> }
+shows_its_name! { OnceLock<T> }
 
 impl<T: Clone> Clone for OnceLock<T> {
     #[track_caller]
@@ -182,8 +174,4 @@ impl<T, F: Fn() -> T> Deref for LazyLock<T, F> {
     }
 }
 
-impl<T, F> fmt::Debug for LazyLock<T, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LazyLock")
-    }
-}
+shows_its_name! { LazyLock<T, F> }

@@ -19,7 +19,6 @@ fn held<G>(result: TryLockResult<G>) -> Option<G> {
 /// and one that waits or gives up at once, for a duration that counts as passed.
 macro_rules! lock {
     ($name:ident $make:ident: $($Guard:ident $wait:ident $try:ident $for:ident),+) => {
-        #[derive(Default)]
         pub struct $name<T: ?Sized>(lock::$name<T>);
 
         #[track_caller]
@@ -68,12 +67,7 @@ macro_rules! lock {
             }
         }
 
-        impl<T> From<T> for $name<T> {
-            #[track_caller]
-            fn from(value: T) -> Self {
-                Self::new(value)
-            }
-        }
+        joint_check::__facade::of_a_value! { $name }
     };
 }
 

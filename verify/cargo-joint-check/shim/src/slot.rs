@@ -17,7 +17,7 @@ use real::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use joint_check::model::StartAgain;
+use joint_check::{alloc::outside, model::StartAgain};
 
 use crate::memory;
 
@@ -68,6 +68,7 @@ real::thread_local! {
 }
 
 fn known<R>(f: impl FnOnce(&mut Known) -> R) -> R {
+    let _outside = outside();
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     f(known.get_or_insert_default())
 }
@@ -130,7 +131,6 @@ impl<M: Model> Slot<M> {
         if !in_model() {
             return Self::early(init);
         }
-        let _side = memory::checker();
         Self {
             epoch: EPOCH.get(),
             model: MaybeUninit::new(M::make(init)),
@@ -153,7 +153,6 @@ impl<M: Model> Slot<M> {
             "{} is kept from one execution to the next",
             M::NAME
         );
-        let _side = memory::checker();
         let key = key::<M>(address, self.init);
         let number =
             known(|known| known.number(key, || early::<M>(self.init, kept.filter(|_| !key.0))));
@@ -220,7 +219,6 @@ impl<M: Model> Drop for Slot<M> {
     #[track_caller]
     fn drop(&mut self) {
         if self.is_made() && !real::thread::panicking() {
-            let _side = memory::checker();
             // SAFETY: it was made.
             unsafe { self.model.assume_init_ref() }.end();
         }

@@ -3,8 +3,11 @@
 //! writes nothing meanwhile, is taken to wait.
 
 use core::{cell::RefCell, panic::Location};
+use real::collections::BTreeMap;
 
-use crate::{memory::checker, threads::number};
+use joint_check::{alloc::outside, hint, thread};
+
+use crate::threads::number;
 
 /// So many looks at a place are not taken for a loop.
 const LOOKS: u32 = 8;
@@ -14,27 +17,21 @@ type Looked = Vec<(&'static Location<'static>, u32)>;
 
 real::thread_local! {
     /// For each thread.
-    static LOOKED: RefCell<Vec<(u64, Looked)>> = const { RefCell::new(Vec::new()) };
+    static LOOKED: RefCell<BTreeMap<u64, Looked>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 /// The thread begins anew: it has written something, or waits as it should.
 pub(crate) fn wrote() {
-    let thread = number();
-    LOOKED.with_borrow_mut(|looked| looked.retain(|(other, _)| *other != thread));
+    LOOKED.with_borrow_mut(|looked| looked.remove(&number()));
 }
 
 /// The thread is about to read an atomic.
 #[track_caller]
 pub(crate) fn looks() {
-    let _side = checker();
-    let (thread, here) = (number(), Location::caller());
+    let (own, here) = (number(), Location::caller());
+    let outside = outside();
     let is_loop = LOOKED.with_borrow_mut(|all| {
-        let found = all.iter().position(|(other, _)| *other == thread);
-        let found = found.unwrap_or_else(|| {
-            all.push((thread, Vec::new()));
-            all.len() - 1
-        });
-        let looked = &mut all[found].1;
+        let looked = all.entry(own).or_default();
         match looked.iter_mut().find(|(at, _)| *at == here) {
             Some((_, count)) => *count += 1,
             None => looked.push((here, 1)),
@@ -43,9 +40,16 @@ pub(crate) fn looks() {
         let first = looked.iter().find(|(_, count)| *count > LOOKS);
         first.is_some_and(|(at, _)| *at == here)
     });
+    drop(outside);
     if is_loop {
-        joint_check::thread::yield_now();
+        thread::yield_now();
     }
+}
+
+#[track_caller]
+pub fn spin_loop() {
+    wrote();
+    hint::spin_loop();
 }
 
 /// Begins an execution.

@@ -1,16 +1,11 @@
-//! [`std::task::Wake`] for the `Arc` of a model, and the wait for a future.
+//! [`std::task::Wake`] for the `Arc` of a model.
 
 use core::{
-    future::Future,
     mem::ManuallyDrop,
-    pin::pin,
-    task::{Context, Poll, RawWaker, RawWakerVTable, Waker},
+    task::{RawWaker, RawWakerVTable, Waker},
 };
-use real::{sync::Arc as StdArc, task::Wake as StdWake};
 
-use joint_check::sync::Notify;
-
-use crate::{arc::Arc, memory::checker};
+use crate::arc::Arc;
 
 pub trait Wake {
     fn wake(self: Arc<Self>);
@@ -64,38 +59,4 @@ unsafe fn wake_by_ref<W: Wake + Send + Sync + 'static>(waker: *const ()) {
 unsafe fn drop_it<W: Wake + Send + Sync + 'static>(waker: *const ()) {
     // SAFETY: as the caller says.
     drop(unsafe { Arc::from_raw(waker.cast::<W>()) });
-}
-
-struct Notification(Notify);
-
-impl StdWake for Notification {
-    #[track_caller]
-    fn wake(self: StdArc<Self>) {
-        self.wake_by_ref();
-    }
-
-    #[track_caller]
-    fn wake_by_ref(self: &StdArc<Self>) {
-        let _side = checker();
-        self.0.notify();
-    }
-}
-
-/// Polls a future until it is ready. The thread is blocked until its waker is woken.
-#[track_caller]
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let notification = {
-        let _side = checker();
-        StdArc::new(Notification(Notify::new()))
-    };
-    let waker = Waker::from(notification.clone());
-    let mut context = Context::from_waker(&waker);
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
-            return value;
-        }
-        let _side = checker();
-        notification.0.wait();
-    }
 }

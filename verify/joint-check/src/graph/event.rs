@@ -50,13 +50,15 @@ impl Id {
     }
 }
 
+/// The value to write, from the value that was read and the operands.
+pub(crate) type With = fn(u64, [u64; 2]) -> Option<u64>;
+
 /// The effect of an atomic operation on the value that it reads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
     Load,
     Update {
-        /// The value to write, from the value that was read and the operands.
-        with: fn(u64, [u64; 2]) -> Option<u64>,
+        with: With,
         operands: [u64; 2],
         /// Whether the thread is blocked if `with` returns nothing.
         awaits: bool,
@@ -129,14 +131,20 @@ impl Op {
         }
     }
 
-    /// An exchange of `current` for `new`, which blocks the thread if it `awaits` that value.
-    pub(crate) fn exchange(current: u64, new: u64, awaits: bool) -> Self {
+    /// An update with one outcome for each value.
+    pub(crate) fn update(with: With, operands: [u64; 2], awaits: bool) -> Self {
         Self::Update {
-            with: |value, [current, new]| (value == current).then_some(new),
-            operands: [current, new],
+            with,
+            operands,
             awaits,
             others: Others::None,
         }
+    }
+
+    /// An exchange of `current` for `new`, which blocks the thread if it `awaits` that value.
+    pub(crate) fn exchange(current: u64, new: u64, awaits: bool) -> Self {
+        let with = |value, [current, new]: [u64; 2]| (value == current).then_some(new);
+        Self::update(with, [current, new], awaits)
     }
 
     /// The same, with these outcomes beside the first.
@@ -149,12 +157,7 @@ impl Op {
 
     /// Writes `value`, whatever it reads.
     pub(crate) fn swap(value: u64) -> Self {
-        Self::Update {
-            with: |_, [new, _]| Some(new),
-            operands: [value, 0],
-            awaits: false,
-            others: Others::None,
-        }
+        Self::update(|_, [new, _]| Some(new), [value, 0], false)
     }
 
     pub(crate) fn awaits(self) -> bool {
@@ -334,6 +337,14 @@ impl Event {
         }
     }
 
+    /// The operation of a read.
+    pub(crate) fn op(&self) -> Option<Op> {
+        match self.kind {
+            Kind::Read { op, .. } => Some(op),
+            _ => None,
+        }
+    }
+
     /// Returns the value that a read writes, if it writes one, and the ordering that it then has.
     pub(crate) fn outcome(&self) -> (Option<u64>, Ordering) {
         let Kind::Read { op, failure } = self.kind else {
@@ -354,33 +365,28 @@ impl Event {
 
     /// Whether a read writes, or would if it was not a load for that reason.
     pub(crate) fn is_exchange(&self) -> bool {
-        matches!(self.kind, Kind::Read { op, .. } if op.writes(self.value, self.outcome).is_some())
+        self.op()
+            .is_some_and(|op| op.writes(self.value, self.outcome).is_some())
     }
 
     /// Whether it takes a value of a channel, which orders nothing at that location.
     pub(crate) fn takes(&self) -> bool {
-        matches!(self.kind, Kind::Read { op, .. } if op.found(self.value) == Some(Found::Next))
+        self.op()
+            .is_some_and(|op| op.found(self.value) == Some(Found::Next))
     }
 
     /// Whether it is a read that blocks its thread.
     pub(crate) fn blocks(&self) -> bool {
-        matches!(self.kind, Kind::Read { op, .. } if op.blocks(self.value, self.outcome))
+        self.op()
+            .is_some_and(|op| op.blocks(self.value, self.outcome))
     }
 
     /// Whether it has failed, or ended a wait, for no reason.
     pub(crate) fn is_spurious(&self) -> bool {
-        use Others::Spurious;
-        let Kind::Read { op, .. } = self.kind else {
+        let Some(Op::Update { others, .. }) = self.op() else {
             return false;
         };
-        let may = matches!(
-            op,
-            Op::Update {
-                others: Spurious(_),
-                ..
-            }
-        );
-        may && self.outcome > 0
+        matches!(others, Others::Spurious(_)) && self.outcome > 0
     }
 
     pub(crate) fn is_sc(&self) -> bool {

@@ -28,8 +28,7 @@ pub(crate) fn commutes(count: Id) -> bool {
 /// Whether the running thread knows that it has the only handle.
 pub(crate) fn is_only_handle(count: Id) -> bool {
     with(|run| {
-        let (thread, index) = (run.current, run.lane().at);
-        let known = run.graph.known_before(Id { thread, index });
+        let known = run.graph.known_before(run.next_step());
         run.graph.handles(count, Some(&known)) == 1
     })
 }

@@ -4,7 +4,7 @@ use core::panic::Location;
 use std::string::String;
 
 use super::{Fault, Lane, Panic, Phase, Run, Status, free::Trial};
-use crate::graph::{Event, Id, Kind, Op};
+use crate::graph::{Id, Op};
 
 pub(crate) enum Ended {
     Complete,
@@ -90,16 +90,8 @@ impl Run {
             _ => return true,
         };
         let events = &self.graph.threads[usize::from(thread)];
-        let confirms = |read: &Event| {
-            matches!(
-                read.kind,
-                Kind::Read {
-                    op: Op::Confirm { .. },
-                    ..
-                }
-            )
-        };
-        if lane.status == Status::Waiting && confirms(&events[usize::from(from)]) {
+        let waits_at = events[usize::from(from)].op();
+        if lane.status == Status::Waiting && matches!(waits_at, Some(Op::Confirm { .. })) {
             return false;
         }
         let round = &events[usize::from(from)..usize::from(lane.at)];

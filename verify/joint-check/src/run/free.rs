@@ -6,14 +6,15 @@
 //! trial has left out come too late. One that leads to the drop does not if an `Arc` may order it:
 //! if there was an `Arc` with two handles at the access that has at most one at the drop.
 
-use core::{cell::RefCell, ops::Range};
+use core::{cell::RefCell, ops::Range, panic::Location};
 use std::{
     collections::{HashMap, VecDeque},
     sync::Arc,
 };
 
 use super::{
-    Attempt, Ended, Fault, Limits, Phase, Places, Request, Run, drive::run, perform, with,
+    Attempt, Ended, Fault, Limits, Phase, Places, Request, Run, before_step, drive::run, perform,
+    with,
 };
 use crate::{
     explore::Choice,
@@ -37,7 +38,9 @@ impl Owned {
     }
 
     /// Returns the location, for an access.
+    #[track_caller]
     pub(crate) fn id(&self) -> Id {
+        before_step(Location::caller());
         let (address, place) = (core::ptr::from_ref(self).addr(), self.place);
         with(|run| {
             let access = run.next_step();

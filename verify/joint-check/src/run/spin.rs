@@ -36,11 +36,7 @@ pub(super) struct Spin {
     is_trial: bool,
 }
 
-pub(super) const PASS: Attempt = Attempt::Done(Answer {
-    id: Id::ROOT,
-    value: 0,
-    outcome: 0,
-});
+pub(super) const PASS: Attempt = Attempt::Done(Answer::NONE);
 
 impl Run {
     /// Begins another iteration, unless the last two were the same.

@@ -80,11 +80,7 @@ impl Run {
             };
             values.get(&place).copied().or_else(written).unwrap_or(0)
         };
-        let mut answer = Answer {
-            id: Id::ROOT,
-            value: 0,
-            outcome: 0,
-        };
+        let mut answer = Answer::NONE;
         match request {
             Request::Make { value, .. } => {
                 answer.id.index = u16::MAX - values.len() as u16;

@@ -2,10 +2,8 @@
 //! the order that std gives it, and a handle that is never dropped is found.
 
 use core::{
-    fmt,
     mem::ManuallyDrop,
     ops::Deref,
-    pin::Pin,
     sync::atomic::Ordering::{Acquire, Relaxed, Release},
 };
 use std::sync;
@@ -34,13 +32,6 @@ impl<T> Arc<T> {
     #[track_caller]
     pub fn new(value: T) -> Self {
         Self::from_std(sync::Arc::new(value))
-    }
-
-    /// Creates a value with one handle that is pinned.
-    #[track_caller]
-    pub fn pin(value: T) -> Pin<Self> {
-        // SAFETY: the value stays where it is until the last handle is dropped.
-        unsafe { Pin::new_unchecked(Self::new(value)) }
     }
 
     /// Returns the value, if this is the only handle.
@@ -99,27 +90,6 @@ impl<T: ?Sized> Arc<T> {
             value: ManuallyDrop::new(value),
             count: Handles::at(count),
         }
-    }
-
-    /// Adds a handle to the pointer of [`into_raw`](Self::into_raw).
-    ///
-    /// # Safety
-    /// The pointer came from there, and a handle exists.
-    #[track_caller]
-    pub unsafe fn increment_strong_count(pointer: *const T) {
-        // SAFETY: as the caller says.
-        let this = ManuallyDrop::new(unsafe { Self::from_raw(pointer) });
-        _ = ManuallyDrop::new(Self::clone(&this));
-    }
-
-    /// Drops a handle of the pointer of [`into_raw`](Self::into_raw).
-    ///
-    /// # Safety
-    /// The pointer came from there, and its count is not given up again.
-    #[track_caller]
-    pub unsafe fn decrement_strong_count(pointer: *const T) {
-        // SAFETY: as the caller says.
-        drop(unsafe { Self::from_raw(pointer) });
     }
 
     /// Makes a handle of std's, which must be the only one. This is the way to an unsized value.
@@ -234,19 +204,7 @@ impl<T: ?Sized> Deref for Arc<T> {
     }
 }
 
-impl<T: ?Sized> AsRef<T> for Arc<T> {
-    fn as_ref(&self) -> &T {
-        self
-    }
-}
-
-joint_facade::of_a_value! { Arc }
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
+joint_facade::arc! { Arc Weak }
 
 impl<T> Weak<T> {
     /// Makes a weak handle of no value.
@@ -255,12 +213,6 @@ impl<T> Weak<T> {
             value: sync::Weak::new(),
             count: None,
         }
-    }
-}
-
-impl<T> Default for Weak<T> {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -310,12 +262,6 @@ impl<T: ?Sized> Drop for Weak<T> {
         if let Some(count) = self.count {
             count.look().add("drop Weak", WEAK.wrapping_neg(), Release);
         }
-    }
-}
-
-impl<T: ?Sized> fmt::Debug for Weak<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("(Weak)")
     }
 }
 

@@ -6,7 +6,7 @@ pub use core::sync::atomic::Ordering;
 use joint_facade::Bits;
 
 use crate::{
-    graph::{Freely, Id, Kind, Op, Others},
+    graph::{Freely, Id, Kind, Op, Others, With},
     run::{self, Answer, Owned, Request, leave, perform},
 };
 
@@ -84,12 +84,7 @@ impl Word {
 
     /// Writes what `with` returns for the value and the operand, or waits if it returns nothing.
     #[track_caller]
-    pub(crate) fn wait(
-        self,
-        name: &'static str,
-        operand: u64,
-        with: fn(u64, [u64; 2]) -> Option<u64>,
-    ) -> u64 {
+    pub(crate) fn wait(self, name: &'static str, operand: u64, with: With) -> u64 {
         self.wait_or(name, operand, with, Others::None).value
     }
 
@@ -99,15 +94,10 @@ impl Word {
         self,
         name: &'static str,
         operand: u64,
-        with: fn(u64, [u64; 2]) -> Option<u64>,
+        with: With,
         others: Others,
     ) -> Answer {
-        let op = Op::Update {
-            with,
-            operands: [operand, 0],
-            awaits: true,
-            others,
-        };
+        let op = Op::update(with, [operand, 0], true).or(others);
         self.answer(name, op, Ordering::Acquire, NONE)
     }
 
@@ -118,14 +108,9 @@ impl Word {
         name: &'static str,
         operand: u64,
         ordering: Ordering,
-        with: fn(u64, [u64; 2]) -> Option<u64>,
+        with: With,
     ) -> u64 {
-        let op = Op::Update {
-            with,
-            operands: [operand, 0],
-            awaits: false,
-            others: Others::None,
-        };
+        let op = Op::update(with, [operand, 0], false);
         self.access(name, op, ordering, NONE)
     }
 
@@ -196,12 +181,7 @@ macro_rules! checked {
             is: PhantomData<core::sync::atomic::$name $(<$t>)?>,
         }
 
-        impl $(<$t>)? core::fmt::Debug for $name $(<$t>)? {
-            /// Shows no value, because reading it would be an operation of the model.
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(stringify!($name))
-            }
-        }
+        joint_facade::shows_its_name! { $name $(<$t>)? }
 
         impl $(<$t>)? $name $(<$t>)? {
             /// Returns the value. It races with a write that does not happen before or after it.

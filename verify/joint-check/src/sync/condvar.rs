@@ -81,19 +81,6 @@ impl Condvar {
         guard.retaken()
     }
 
-    /// Waits while the condition holds.
-    #[track_caller]
-    pub fn wait_while<'a, T: ?Sized>(
-        &self,
-        mut guard: MutexGuard<'a, T>,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) -> LockResult<MutexGuard<'a, T>> {
-        while condition(&mut guard) {
-            guard = self.wait(guard)?;
-        }
-        Ok(guard)
-    }
-
     /// Does the same as [`wait`](Self::wait), or gives up. Both are tried at each point, so the
     /// duration has no effect.
     #[track_caller]
@@ -144,14 +131,10 @@ impl Condvar {
     /// longest ([`Builder::in_order`](crate::model::Builder::in_order)).
     #[track_caller]
     pub fn notify_one(&self) {
-        let op = Op::Update {
-            with: without_rank,
-            operands: [0; 2],
-            awaits: false,
-            others: match run::limits().in_order {
-                true => Others::None,
-                false => Others::Chosen(length),
-            },
+        let op = Op::update(without_rank, [0; 2], false);
+        let op = match run::limits().in_order {
+            true => op,
+            false => op.or(Others::Chosen(length)),
         };
         let queue = self.queue.get().answer("notify_one", op, NONE, NONE);
         notify(rank_of(queue.value, queue.outcome.into()));
@@ -188,4 +171,5 @@ fn notify(thread: u64) {
     }
 }
 
-default! { Condvar () }
+joint_facade::made_by_new! { Condvar }
+joint_facade::wait_while! { Condvar: MutexGuard, T: ?Sized }

@@ -38,7 +38,7 @@ struct Channel<T> {
     received: Cell<u64>,
 }
 
-shows_its_name! { Channel }
+joint_facade::shows_its_name! { Channel<T> }
 
 /// Creates a channel.
 #[track_caller]

@@ -1,11 +1,7 @@
 //! A lock. A thread that waits for it is blocked, and the executions in which it waits forever for
 //! a lock that another thread has released are not counted as complete.
 
-use core::{
-    cell::UnsafeCell,
-    ops::{Deref, DerefMut},
-    sync::atomic::Ordering,
-};
+use core::{cell::UnsafeCell, sync::atomic::Ordering};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::{atomic::OwnedWord, poison::Poison};
@@ -94,7 +90,7 @@ impl<'a, T: ?Sized> MutexGuard<'a, T> {
     }
 }
 
-only_guard! { MutexGuard }
+joint_facade::guard! { mut MutexGuard }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     #[track_caller]

@@ -52,4 +52,4 @@ impl Notify {
     }
 }
 
-default! { Notify () }
+joint_facade::made_by_new! { Notify }

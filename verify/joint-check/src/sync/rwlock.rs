@@ -1,10 +1,6 @@
 //! A lock for many readers or one writer.
 
-use core::{
-    cell::UnsafeCell,
-    ops::{Deref, DerefMut},
-    sync::atomic::Ordering,
-};
+use core::{cell::UnsafeCell, sync::atomic::Ordering};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use super::{atomic::OwnedWord, poison::Poison};
@@ -120,8 +116,8 @@ pub struct RwLockWriteGuard<'a, T: ?Sized> {
     panicked_before: bool,
 }
 
-guard! { RwLockReadGuard }
-only_guard! { RwLockWriteGuard }
+joint_facade::guard! { RwLockReadGuard }
+joint_facade::guard! { mut RwLockWriteGuard }
 
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     #[track_caller]

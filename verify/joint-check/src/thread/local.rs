@@ -24,7 +24,7 @@ pub struct LocalKey<T> {
     pub _p: PhantomData<fn(T)>,
 }
 
-shows_its_name! { LocalKey }
+joint_facade::shows_its_name! { LocalKey<T> }
 
 impl<T: 'static> LocalKey<T> {
     /// Calls `f` with this thread's value.
