@@ -58,20 +58,10 @@ pub(super) fn margin(arrows: &[Arrow], rows: usize) -> Vec<String> {
             text.push_str(&stroke(arrow.copied(), row, &mut reaching));
         }
         let end = match reaching {
-            Some((true, missing)) => {
-                if missing {
-                    "✗"
-                } else {
-                    "►"
-                }
-            }
-            Some((false, missing)) => {
-                if missing {
-                    "╌"
-                } else {
-                    "─"
-                }
-            }
+            Some((true, true)) => "✗",
+            Some((true, false)) => "►",
+            Some((false, true)) => "╌",
+            Some((false, false)) => "─",
             None => " ",
         };
         text + end
@@ -89,14 +79,11 @@ fn stroke(arrow: Option<&Arrow>, row: usize, reaching: &mut Option<(bool, bool)>
     let Some(arrow) = arrow else {
         return along(reaching).repeat(2);
     };
-    let letter = if row == arrow.from {
-        "┌"
-    } else if row == arrow.to {
-        "└"
-    } else if arrow.missing {
-        "╎"
-    } else {
-        "│"
+    let letter = match (row == arrow.from, row == arrow.to, arrow.missing) {
+        (true, ..) => "┌",
+        (_, true, _) => "└",
+        (.., true) => "╎",
+        _ => "│",
     };
     if row == arrow.from || row == arrow.to {
         *reaching = Some((row == arrow.to, arrow.missing));

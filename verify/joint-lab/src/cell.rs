@@ -35,19 +35,13 @@ impl<T> UnsafeCell<T> {
     /// Returns a pointer for reading. The cell counts as being read until it is dropped.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
-        recorder::begins_plain(self.1, Step::Read, Location::caller());
-        let pointer = self.0.get();
-        recorder::ended(0);
-        pointer
+        record!(self.1, Step::Read, self.0.get())
     }
 
     /// Returns a pointer for writing. The cell counts as being written until it is dropped.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
-        recorder::begins_plain(self.1, Step::Write, Location::caller());
-        let pointer = self.0.get_mut();
-        recorder::ended(0);
-        pointer
+        record!(self.1, Step::Write, self.0.get_mut())
     }
 
     /// Returns the value.

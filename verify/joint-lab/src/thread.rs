@@ -40,9 +40,7 @@ pub fn current() -> Thread {
 /// [`loom::thread::park`].
 #[track_caller]
 pub fn park() {
-    recorder::begins_plain(0, Step::Park, Location::caller());
-    loom::thread::park();
-    recorder::ended(0);
+    record!(0, Step::Park, loom::thread::park());
 }
 
 /// [`loom::thread::JoinHandle`].
@@ -68,10 +66,7 @@ impl<T> JoinHandle<T> {
     /// The same as [`std::thread::JoinHandle::join`], except that a panic ends the model first.
     #[track_caller]
     pub fn join(self) -> std::thread::Result<T> {
-        recorder::begins_plain(0, Step::Join(self.token), Location::caller());
-        let joined = self.handle.join();
-        recorder::ended(0);
-        joined
+        record!(0, Step::Join(self.token), self.handle.join())
     }
 
     /// Returns the thread.

@@ -1,5 +1,15 @@
 //! What the wrappers of loom's types share: a number in the record, and a name in pictures.
 
+/// Does an operation of loom's that has no ordering, and records it.
+macro_rules! record {
+    ($place:expr, $step:expr, $operation:expr) => {{
+        recorder::begins_plain($place, $step, Location::caller());
+        let result = $operation;
+        recorder::ended(0);
+        result
+    }};
+}
+
 /// Declares a wrapper of loom's type of the same name, which holds a value or nothing.
 macro_rules! wrapper {
     ($(#[$attr:meta])* $name:ident<T> of $($path:ident)::+) => {
@@ -16,13 +26,7 @@ macro_rules! wrapper {
             }
         }
 
-        impl<T: Default> Default for $name<T> {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new(T::default())
-            }
-        }
-
+        joint_facade::of_a_value! { $name }
         named! { $name<T> }
     };
     ($(#[$attr:meta])* $name:ident of $($path:ident)::+) => {
@@ -39,13 +43,7 @@ macro_rules! wrapper {
             }
         }
 
-        impl Default for $name {
-            #[track_caller]
-            fn default() -> Self {
-                Self::new()
-            }
-        }
-
+        joint_facade::made_by_new! { $name }
         named! { $name }
     };
 }

@@ -127,9 +127,7 @@ impl<T: ?Sized> Clone for Arc<T> {
     #[track_caller]
     fn clone(&self) -> Self {
         let handle = recorder::token();
-        recorder::begins_plain(self.place, Step::Clone(handle), Location::caller());
-        let inner = self.inner().clone();
-        recorder::ended(0);
+        let inner = record!(self.place, Step::Clone(handle), self.inner().clone());
         Self::of(inner, self.place, handle)
     }
 }

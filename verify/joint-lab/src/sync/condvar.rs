@@ -29,33 +29,14 @@ impl Condvar {
     /// Works as [`std::sync::Condvar::wait`].
     #[track_caller]
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
-        let locked_at = Location::caller();
         let MutexGuard { _held: held, guard } = guard;
         let (place, unlock) = (held.place, held.unlock);
         drop(held);
-        recorder::begins_plain(self.1, Step::Wait, locked_at);
-        let guard = self.0.wait(guard).unwrap_or_else(PoisonError::into_inner);
-        recorder::ended(0);
-        recorder::now(place, Step::Lock, locked_at);
-        let _held = Held {
-            place,
-            unlock,
-            locked_at,
-        };
+        let guard = record!(self.1, Step::Wait, self.0.wait(guard));
+        let guard = guard.unwrap_or_else(PoisonError::into_inner);
+        recorder::now(place, Step::Lock, Location::caller());
+        let _held = Held::new(place, unlock);
         Ok(MutexGuard { _held, guard })
-    }
-
-    /// Works as [`std::sync::Condvar::wait_while`].
-    #[track_caller]
-    pub fn wait_while<'a, T>(
-        &self,
-        mut guard: MutexGuard<'a, T>,
-        mut condition: impl FnMut(&mut T) -> bool,
-    ) -> LockResult<MutexGuard<'a, T>> {
-        while condition(&mut guard) {
-            guard = self.wait(guard)?;
-        }
-        Ok(guard)
     }
 
     /// Works as [`std::sync::Condvar::wait_timeout`], except that the time is never over.
@@ -72,16 +53,14 @@ impl Condvar {
     /// Works as [`std::sync::Condvar::notify_one`].
     #[track_caller]
     pub fn notify_one(&self) {
-        recorder::begins_plain(self.1, Step::Notify { all: false }, Location::caller());
-        self.0.notify_one();
-        recorder::ended(0);
+        record!(self.1, Step::Notify { all: false }, self.0.notify_one());
     }
 
     /// Works as [`std::sync::Condvar::notify_all`].
     #[track_caller]
     pub fn notify_all(&self) {
-        recorder::begins_plain(self.1, Step::Notify { all: true }, Location::caller());
-        self.0.notify_all();
-        recorder::ended(0);
+        record!(self.1, Step::Notify { all: true }, self.0.notify_all());
     }
 }
+
+joint_facade::wait_while! { Condvar: MutexGuard, T }

@@ -17,7 +17,19 @@ pub(super) struct Held {
     pub(super) place: u64,
     pub(super) unlock: Step,
     /// Where it was locked. The place of the unlock cannot be known.
-    pub(super) locked_at: Source,
+    locked_at: Source,
+}
+
+impl Held {
+    #[track_caller]
+    pub(super) fn new(place: u64, unlock: Step) -> Self {
+        let locked_at = Location::caller();
+        Self {
+            place,
+            unlock,
+            locked_at,
+        }
+    }
 }
 
 impl Drop for Held {
@@ -58,13 +70,9 @@ macro_rules! guard {
             #[doc = concat!("Works as [`std::sync::", stringify!($of), "::", stringify!($lock), "`].")]
             #[track_caller]
             pub fn $lock(&self) -> LockResult<$guard<'_, T>> {
-                let locked_at = Location::caller();
-                recorder::begins_plain(self.1, Step::$step, locked_at);
-                let guard = self.0.$lock().unwrap_or_else(PoisonError::into_inner);
-                recorder::ended(0);
-                let (place, unlock) = (self.1, Step::$unlock);
-                let _held = Held { place, unlock, locked_at };
-                Ok($guard { _held, guard })
+                let guard = record!(self.1, Step::$step, self.0.$lock());
+                let guard = guard.unwrap_or_else(PoisonError::into_inner);
+                Ok($guard { _held: Held::new(self.1, Step::$unlock), guard })
             }
 
             #[doc = concat!("Works as [`std::sync::", stringify!($of), "::", stringify!($try_lock), "`].")]
@@ -76,11 +84,8 @@ macro_rules! guard {
                 let Ok(guard) = self.0.$try_lock() else {
                     return Err(TryLockError::WouldBlock);
                 };
-                let locked_at = Location::caller();
-                recorder::now(self.1, Step::$step, locked_at);
-                let (place, unlock) = (self.1, Step::$unlock);
-                let _held = Held { place, unlock, locked_at };
-                Ok($guard { _held, guard })
+                recorder::now(self.1, Step::$step, Location::caller());
+                Ok($guard { _held: Held::new(self.1, Step::$unlock), guard })
             }
         }
 
@@ -118,12 +123,5 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 impl<T> DerefMut for RwLockWriteGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         &mut self.guard
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
     }
 }

@@ -31,10 +31,7 @@ impl<T> Sender<T> {
     /// Returns the message if the receiver is dropped.
     #[track_caller]
     pub fn send(&self, message: T) -> Result<(), SendError<T>> {
-        recorder::begins_plain(self.1, Step::Send, Location::caller());
-        let sent = self.0.send(message);
-        recorder::ended(0);
-        sent
+        record!(self.1, Step::Send, self.0.send(message))
     }
 }
 
@@ -52,10 +49,7 @@ impl<T> Receiver<T> {
     /// Works as [`std::sync::mpsc::Receiver::recv`], while a sender is left.
     #[track_caller]
     pub fn recv(&self) -> Result<T, RecvError> {
-        recorder::begins_plain(self.1, Step::Receive, Location::caller());
-        let received = self.0.recv();
-        recorder::ended(0);
-        received
+        record!(self.1, Step::Receive, self.0.recv())
     }
 
     /// Works as [`std::sync::mpsc::Receiver::try_recv`], while a sender is left.

@@ -14,16 +14,12 @@ impl Notify {
     /// Works as [`loom::sync::Notify::notify`].
     #[track_caller]
     pub fn notify(&self) {
-        recorder::begins_plain(self.1, Step::Signal, Location::caller());
-        self.0.notify();
-        recorder::ended(0);
+        record!(self.1, Step::Signal, self.0.notify());
     }
 
     /// Works as [`loom::sync::Notify::wait`].
     #[track_caller]
     pub fn wait(&self) {
-        recorder::begins_plain(self.1, Step::Await, Location::caller());
-        self.0.wait();
-        recorder::ended(0);
+        record!(self.1, Step::Await, self.0.wait());
     }
 }
