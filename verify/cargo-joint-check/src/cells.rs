@@ -75,7 +75,7 @@ const VALUE_WRITES: &[&str] = &[
 ];
 
 /// A text that is inserted: where, and what decides its order among those of the same place.
-type Insert = (usize, (u8, usize), String);
+pub(crate) type Insert = (usize, (u8, usize), String);
 
 /// A pointer of a cell.
 enum Pointer<'a> {
@@ -102,7 +102,11 @@ struct Marks {
 pub(crate) fn mark(source: &str, file: &syn::File) -> String {
     let mut marks = Marks::default();
     marks.visit_file(file);
-    let mut inserts = marks.inserts;
+    with_inserts(source, marks.inserts)
+}
+
+/// Returns the source with these texts in their places.
+pub(crate) fn with_inserts(source: &str, mut inserts: Vec<Insert>) -> String {
     inserts.sort();
     inserts.dedup();
     let mut marked = String::new();

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use syn::{
-    Expr, ExprCast, ExprMethodCall, ExprPath, GenericArgument, Type, TypePath,
+    AngleBracketedGenericArguments, Expr, ExprCast, ExprMethodCall, ExprPath, GenericArgument,
+    PathArguments, Type, TypePath,
     spanned::Spanned,
     visit::{self, Visit},
 };
@@ -64,72 +65,61 @@ impl Notes<'_> {
             is_refused,
         });
     }
+
+    /// Notes the atomics among these types, which are made of other memory.
+    fn add_atomics<'t>(
+        &mut self,
+        spanned: &impl Spanned,
+        how: &str,
+        types: impl IntoIterator<Item = &'t Type>,
+    ) {
+        for name in types.into_iter().filter_map(atomic) {
+            let what = format!("{how} makes an {name} of other memory");
+            self.add(spanned, what, true);
+        }
+    }
+}
+
+fn types(arguments: &AngleBracketedGenericArguments) -> impl Iterator<Item = &Type> {
+    arguments.args.iter().filter_map(|argument| match argument {
+        GenericArgument::Type(ty) => Some(ty),
+        _ => None,
+    })
 }
 
 impl<'ast> Visit<'ast> for Notes<'_> {
     fn visit_expr_cast(&mut self, cast: &'ast ExprCast) {
-        if let (Type::Ptr(_), Some(name)) = (&*cast.ty, atomic(&cast.ty)) {
-            // A cast of a reference to an atomic changes nothing.
-            let is_reference = matches!(&*cast.expr, Expr::Reference(_));
-            if !is_reference {
-                self.add(
-                    cast,
-                    format!("a cast makes an {name} of other memory"),
-                    true,
-                );
-            }
+        // A cast of a reference to an atomic changes nothing.
+        let is_reference = matches!(&*cast.expr, Expr::Reference(_));
+        if matches!(&*cast.ty, Type::Ptr(_)) && !is_reference {
+            self.add_atomics(cast, "a cast", [&*cast.ty]);
         }
         visit::visit_expr_cast(self, cast);
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        let types = call.turbofish.iter().flat_map(|types| &types.args);
-        for argument in types {
-            if let (true, GenericArgument::Type(ty)) = (call.method == "cast", argument) {
-                if let Some(name) = atomic(ty) {
-                    self.add(
-                        call,
-                        format!("a cast makes an {name} of other memory"),
-                        true,
-                    );
-                }
-            }
+        if call.method == "cast" {
+            self.add_atomics(call, "a cast", call.turbofish.iter().flat_map(types));
         }
         visit::visit_expr_method_call(self, call);
     }
 
     fn visit_expr_path(&mut self, path: &'ast ExprPath) {
-        let names: Vec<_> = path
-            .path
-            .segments
-            .iter()
-            .map(|one| one.ident.to_string())
-            .collect();
+        let segments = &path.path.segments;
+        let names: Vec<_> = segments.iter().map(|one| one.ident.to_string()).collect();
         if let [.., of, name] = &*names {
             let is_atomic = of.starts_with("Atomic");
             if is_atomic && matches!(&**name, "from_ptr" | "from_mut" | "from_mut_slice") {
-                self.add(
-                    path,
-                    format!("`{of}::{name}` makes an atomic of other memory"),
-                    true,
-                );
+                let what = format!("`{of}::{name}` makes an atomic of other memory");
+                self.add(path, what, true);
             }
             if name == "syscall" {
                 self.add(path, "a system call is not seen".into(), false);
             }
         }
-        if names.last().is_some_and(|name| name == "transmute") {
-            let last = path.path.segments.last().map(|last| &last.arguments);
-            if let Some(syn::PathArguments::AngleBracketed(types)) = last {
-                for argument in &types.args {
-                    if let GenericArgument::Type(ty) = argument {
-                        if let Some(name) = atomic(ty) {
-                            let what = format!("`transmute` makes an {name} of other memory");
-                            self.add(path, what, true);
-                        }
-                    }
-                }
-            }
+        let last = segments.last().filter(|last| last.ident == "transmute");
+        if let Some(PathArguments::AngleBracketed(arguments)) = last.map(|last| &last.arguments) {
+            self.add_atomics(path, "`transmute`", types(arguments));
         }
         visit::visit_expr_path(self, path);
     }
@@ -143,12 +133,8 @@ impl<'ast> Visit<'ast> for Notes<'_> {
     }
 
     fn visit_macro(&mut self, it: &'ast syn::Macro) {
-        if it
-            .path
-            .segments
-            .last()
-            .is_some_and(|last| last.ident == "asm")
-        {
+        let name = it.path.segments.last();
+        if name.is_some_and(|name| name.ident == "asm") {
             self.add(it, "assembly is not seen".into(), false);
         }
     }

@@ -2,6 +2,8 @@
 
 use syn::{spanned::Spanned, visit::Visit};
 
+use crate::cells::with_inserts;
+
 #[derive(Default)]
 struct Bodies(Vec<(usize, usize)>);
 
@@ -22,17 +24,12 @@ impl Visit<'_> for Bodies {
 pub(crate) fn as_models(source: &str, file: &syn::File) -> String {
     let mut bodies = Bodies::default();
     bodies.visit_file(file);
-    let mut text = String::new();
-    let mut done = 0;
-    for (start, end) in bodies.0 {
-        let body = &source[start..end];
-        if !body.contains("joint_check::model") {
-            text += &source[done..start];
-            text += "::joint_check::model(move || {";
-            text += body;
-            text += "});";
-            done = end;
-        }
-    }
-    text + &source[done..]
+    let is_none =
+        |&(start, end): &(usize, usize)| !source[start..end].contains("joint_check::model");
+    let all = bodies.0.into_iter().filter(is_none);
+    let around = all.flat_map(|(start, end)| {
+        let texts = [(start, "::joint_check::model(move || {"), (end, "});")];
+        texts.map(|(at, text)| (at, (0, 0), text.to_owned()))
+    });
+    with_inserts(source, around.collect())
 }
