@@ -1,7 +1,6 @@
 //! Several workers, and bounds.
 
 use std::{
-    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicUsize as Counter, Ordering::Relaxed as Plainly},
@@ -10,13 +9,15 @@ use std::{
 };
 
 use joint_check::{
-    model::{Builder, Count, last_count, last_failure},
+    model::{Builder, Count},
     sync::{
         Condvar, Mutex,
         atomic::{AtomicUsize, Ordering::*},
     },
     thread,
 };
+
+use crate::{ends_with, failure_of, once, panic_of};
 
 /// Three threads that exchange on one word: as many executions as it has orders.
 fn orders(steps: usize) -> impl Fn() + Clone + Send + Sync + 'static {
@@ -53,11 +54,9 @@ fn handoff() {
 }
 
 fn bounded(change: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> Count {
-    let mut builder = Builder::new();
-    builder.finds_duplicates = true;
+    let mut builder = once();
     change(&mut builder);
-    builder.check(f);
-    last_count()
+    ends_with(&builder, f).1
 }
 
 /// loom has one worker (#359 of its issues).
@@ -72,7 +71,7 @@ fn four_workers_count_what_one_counts() {
     let alone = bounded(|_| (), handoff);
     let together = bounded(|builder| builder.workers = 4, handoff);
     assert_eq!(alone, together);
-    assert!(alone.complete > 10 && alone.duplicates == 0, "{alone:?}");
+    assert!(alone.complete > 10, "{alone:?}");
 }
 
 /// Several workers find several failures. That which one worker comes to is reported.
@@ -81,19 +80,15 @@ fn four_workers_report_the_failure_of_one() {
     let failure = |workers: usize| {
         let mut builder = Builder::new();
         builder.workers = workers;
-        let failed = catch_unwind(AssertUnwindSafe(|| {
-            builder.check(|| {
-                let word = Arc::new(AtomicUsize::new(0));
-                let all = [1, 3, 9].map(|number| {
-                    let word = word.clone();
-                    thread::spawn(move || word.fetch_add(number, AcqRel) * word.load(Acquire))
-                });
-                let found = all.map(|one| one.join().unwrap());
-                assert!(found[0] == 0 || found[1] + found[2] < 9, "{found:?}");
+        failure_of(&builder, || {
+            let word = Arc::new(AtomicUsize::new(0));
+            let all = [1, 3, 9].map(|number| {
+                let word = word.clone();
+                thread::spawn(move || word.fetch_add(number, AcqRel) * word.load(Acquire))
             });
-        }));
-        failed.expect_err("the model fails");
-        last_failure().expect("it has failed")
+            let found = all.map(|one| one.join().unwrap());
+            assert!(found[0] == 0 || found[1] + found[2] < 9, "{found:?}");
+        })
     };
     let alone = failure(1);
     for _ in 0..20 {
@@ -107,15 +102,14 @@ fn a_failure_of_one_worker_ends_all() {
     let counted = runs.clone();
     let mut builder = Builder::new();
     builder.workers = 4;
-    let failed = catch_unwind(AssertUnwindSafe(|| {
+    let panic = panic_of(|| {
         builder.check(move || {
             counted.fetch_add(1, Plainly);
             orders(3)();
             assert!(counted.load(Plainly) < 100, "enough");
         });
-    }));
-    let panic = failed.expect_err("the model fails");
-    assert_eq!(panic.downcast_ref::<&str>(), Some(&"enough"));
+    });
+    assert_eq!(panic, "enough");
     // There are 1,680. The others end where one worker would not have come to.
     assert!(runs.load(Plainly) < 1_600);
 }
@@ -141,9 +135,7 @@ fn a_bound_that_leaves_out_every_end_fails_and_is_named() {
         other.join().unwrap();
     };
     let says = |change: fn(&mut Builder), part: &str| {
-        let failed = catch_unwind(AssertUnwindSafe(|| bounded(change, waits)));
-        let panic = failed.expect_err("no execution has ended");
-        let text = panic.downcast_ref::<String>().expect("it says why");
+        let text = panic_of(|| _ = bounded(change, waits));
         assert!(
             text.starts_with("no execution ends") && text.contains(part),
             "{text}"
@@ -170,7 +162,6 @@ fn a_bound_on_deviations_leaves_out_less_and_less() {
     let found = (0..).map(|most| bounded(|builder| builder.deviations = Some(most), orders(2)));
     let mut complete = Vec::new();
     for bounded in found {
-        assert_eq!(bounded.duplicates, 0);
         complete.push(bounded.complete);
         if !bounded.is_cut {
             break;

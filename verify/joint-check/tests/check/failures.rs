@@ -10,7 +10,7 @@ use std::{
 
 use joint_check::{
     alloc::Track,
-    model::{Builder, last_failure},
+    model::Builder,
     sync::{
         Arc, Condvar, Mutex,
         atomic::{AtomicUsize, Ordering::*, fence},
@@ -18,7 +18,7 @@ use joint_check::{
     thread,
 };
 
-use crate::Shared;
+use crate::{Shared, failure_of, panic_of};
 
 /// Runs a model that fails, all of it or one line, and returns its text and the number of runs.
 fn fails(line: Option<&str>, f: impl Fn() + Send + Sync + 'static) -> (String, usize) {
@@ -26,14 +26,10 @@ fn fails(line: Option<&str>, f: impl Fn() + Send + Sync + 'static) -> (String, u
     let counted = runs.clone();
     let mut builder = Builder::new();
     builder.replay = line.map(str::to_owned);
-    let check = || {
-        builder.check(move || {
-            counted.fetch_add(1, Plainly);
-            f();
-        });
-    };
-    catch_unwind(AssertUnwindSafe(check)).expect_err("the model fails");
-    let text = last_failure().expect("it has failed");
+    let text = failure_of(&builder, move || {
+        counted.fetch_add(1, Plainly);
+        f();
+    });
     (text, runs.load(Plainly))
 }
 
@@ -395,9 +391,7 @@ fn a_line_of_another_model_is_refused() {
     ] {
         let mut builder = Builder::new();
         builder.replay = Some(line.to_owned());
-        let failed = catch_unwind(AssertUnwindSafe(|| builder.check(model)));
-        let panic = failed.expect_err(line);
-        let text = panic.downcast_ref::<String>().expect("a text");
+        let text = panic_of(|| builder.check(model));
         assert!(text.contains(part), "{line}: {text}");
     }
 }

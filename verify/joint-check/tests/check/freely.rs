@@ -9,7 +9,7 @@ use std::{
 
 use joint_check::{
     future::block_on,
-    model::{Builder, last_count},
+    model::Builder,
     sync::{
         Arc, Condvar, Mutex, Notify, RwLock,
         atomic::{AtomicBool, AtomicUsize, Ordering::*},
@@ -17,16 +17,13 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, assert_fails, beside, count, ends, fails_with, failure};
+use crate::{Shared, assert_fails, beside, count, ends, ends_with, fails_with, failure, once};
 
 /// Returns the counts of a model that passes with at most this many events for no reason.
 fn spurious(most: usize, f: impl Fn() + Send + Sync + 'static) -> u64 {
-    let mut builder = Builder::new();
+    let mut builder = once();
     builder.spurious = Some(most);
-    builder.finds_duplicates = true;
-    builder.check(f);
-    assert_eq!(last_count().duplicates, 0);
-    last_count().complete
+    ends_with(&builder, f).1.complete
 }
 
 #[test]

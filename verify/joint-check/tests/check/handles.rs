@@ -6,7 +6,6 @@ use std::{
 };
 
 use joint_check::{
-    model::{Builder, last_count},
     sync::{
         Arc,
         atomic::{AtomicUsize, Ordering::*},
@@ -15,7 +14,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{Shared, chance, count, ends};
+use crate::{Shared, chance, count, ends, ends_with, once};
 
 #[test]
 fn threads_with_handles_have_the_executions_of_borrowers() {
@@ -97,7 +96,7 @@ impl Queue {
 fn channels_by_chance_end_as_queues_behind_a_lock() {
     for seed in 0..30 {
         let run = |is_queue: bool| {
-            let found = ends(move || {
+            ends_with(&once(), move || {
                 let mut below = chance(seed + 5_000);
                 let (sender, receiver) = mpsc::channel();
                 let queue = Queue::default();
@@ -138,8 +137,7 @@ fn channels_by_chance_end_as_queues_behind_a_lock() {
                     .into_iter()
                     .for_each(|sender| sender.join().unwrap());
                 got
-            });
-            (found, last_count())
+            })
         };
         let (channel, queue) = (run(false), run(true));
         assert_eq!(channel.0, queue.0, "{seed}");
@@ -203,11 +201,7 @@ fn programs_made_by_chance_end_as_if_each_order_was_explored() {
     let mut fewer = 0;
     for seed in 0..40 {
         let run = |looks: bool| {
-            let found = StdArc::new(Mutex::new(std::collections::BTreeSet::new()));
-            let ends = found.clone();
-            let mut builder = Builder::new();
-            builder.finds_duplicates = true;
-            builder.check(move || {
+            ends_with(&once(), move || {
                 let mut below = chance(seed + 1_000);
                 let words = StdArc::new([0; 2].map(AtomicUsize::new));
                 let dropped = StdArc::new(Mutex::new([None; 2]));
@@ -236,16 +230,13 @@ fn programs_made_by_chance_end_as_if_each_order_was_explored() {
                 let seen = others.into_iter().map(|other| other.join().unwrap());
                 let seen = Vec::from_iter(seen);
                 let dropped = *dropped.lock().unwrap();
-                ends.lock().unwrap().insert((seen, dropped));
-            });
-            assert_eq!(last_count().duplicates, 0, "{seed}");
-            let found = found.lock().unwrap().clone();
-            (found, last_count().complete)
+                (seen, dropped)
+            })
         };
         let (reduced, all) = (run(false), run(true));
         assert_eq!(reduced.0, all.0, "{seed}");
-        assert!(reduced.1 <= all.1);
-        fewer += usize::from(reduced.1 < all.1);
+        assert!(reduced.1.complete <= all.1.complete);
+        fewer += usize::from(reduced.1.complete < all.1.complete);
     }
     assert!(fewer > 15, "{fewer}");
 }

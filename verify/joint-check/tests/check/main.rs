@@ -27,18 +27,27 @@ use joint_check::{
 /// Checks a model, none of whose executions may be visited twice.
 #[track_caller]
 fn count(f: impl Fn() + Send + Sync + 'static) -> Count {
-    let mut builder = Builder::new();
-    builder.finds_duplicates = true;
-    builder.check(f);
-    let count = last_count();
-    assert_eq!(count.duplicates, 0);
-    count
+    ends_with(&once(), f).1
+}
+
+/// Returns what a model that fails panics with.
+#[track_caller]
+fn panic_of(check: impl FnOnce()) -> String {
+    let panic = catch_unwind(AssertUnwindSafe(check)).expect_err("the model fails");
+    let text = panic.downcast_ref::<&str>().map(|&text| text.to_owned());
+    text.unwrap_or_else(|| *panic.downcast().expect("a text"))
 }
 
 /// Returns the text of a model that fails.
 #[track_caller]
 fn failure(f: impl Fn() + Send + Sync + 'static) -> String {
-    catch_unwind(AssertUnwindSafe(|| count(f))).expect_err("the model fails");
+    failure_of(&Builder::new(), f)
+}
+
+/// Returns the text of a model that fails, checked so.
+#[track_caller]
+fn failure_of(builder: &Builder, f: impl Fn() + Send + Sync + 'static) -> String {
+    panic_of(|| builder.check(f));
     last_failure().expect("a failure has a text")
 }
 
@@ -52,20 +61,37 @@ fn assert_fails(part: &str, f: impl Fn() + Send + Sync + 'static) {
 fn fails_with(set: impl FnOnce(&mut Builder), f: impl Fn() + Send + Sync + 'static) -> bool {
     let mut builder = Builder::new();
     set(&mut builder);
-    let check = std::panic::AssertUnwindSafe(|| builder.check(f));
-    std::panic::catch_unwind(check).is_err()
+    catch_unwind(AssertUnwindSafe(|| builder.check(f))).is_err()
 }
 
 /// Returns the results of a model, over all of its executions.
 fn ends<T: Ord + Send + 'static>(f: impl Fn() -> T + Send + Sync + 'static) -> Vec<T> {
+    ends_with(&Builder::new(), f).0
+}
+
+/// Returns the results of a model that is checked so, and the counts.
+#[track_caller]
+fn ends_with<T: Ord + Send + 'static>(
+    builder: &Builder,
+    f: impl Fn() -> T + Send + Sync + 'static,
+) -> (Vec<T>, Count) {
     let ends = Arc::new(Mutex::new(BTreeSet::new()));
     let found = ends.clone();
-    Builder::new().check(move || {
+    builder.check(move || {
         let end = f();
         found.lock().unwrap().insert(end);
     });
     let ends = std::mem::take(&mut *ends.lock().unwrap());
-    ends.into_iter().collect()
+    let count = last_count();
+    assert_eq!(count.duplicates, 0);
+    (ends.into_iter().collect(), count)
+}
+
+/// Checks none of whose executions may be visited twice.
+fn once() -> Builder {
+    let mut builder = Builder::new();
+    builder.finds_duplicates = true;
+    builder
 }
 
 /// Does something in a thread and something else beside it, with a value that both use.

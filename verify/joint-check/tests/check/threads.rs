@@ -9,7 +9,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{assert_fails, beside, chance, count};
+use crate::{assert_fails, beside, chance, count, ends_with, once};
 
 #[test]
 fn pointers_are_those_of_the_current_run() {
@@ -107,11 +107,9 @@ fn updates_end_as_if_each_failed_round_was_explored() {
     for seed in 0..120 {
         let threads = 2 + u64::from(seed % 4 == 0);
         let run = |merges: bool| {
-            let found = Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
-            let ends = found.clone();
-            let mut builder = joint_check::model::Builder::new();
-            (builder.merges, builder.finds_duplicates) = (merges, true);
-            builder.check(move || {
+            let mut builder = once();
+            builder.merges = merges;
+            let (found, count) = ends_with(&builder, move || {
                 let words = Arc::new([0; 2].map(AtomicUsize::new));
                 let start = |n| {
                     let words = words.clone();
@@ -120,12 +118,8 @@ fn updates_end_as_if_each_failed_round_was_explored() {
                 let all = Vec::from_iter((0..threads).map(start));
                 let seen = all.into_iter().map(|one| one.join().unwrap());
                 let seen = Vec::from_iter(seen);
-                let last = words.each_ref().map(|word| word.load(Relaxed));
-                ends.lock().unwrap().insert((seen, last));
+                (seen, words.each_ref().map(|word| word.load(Relaxed)))
             });
-            let count = joint_check::model::last_count();
-            assert_eq!(count.duplicates, 0, "{seed}");
-            let found = found.lock().unwrap().clone();
             (found, count.complete + count.blocked)
         };
         let (merged, all) = (run(true), run(false));
