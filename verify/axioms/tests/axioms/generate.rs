@@ -66,14 +66,9 @@ impl Recipe {
             let steps = steps - chance.below(2);
             let moves = |_| Move::by_chance(chance, kinds, orderings);
             let mut thread: Vec<Move> = (0..steps).map(moves).collect();
-            let first_read = thread
-                .iter()
-                .position(|step| step.kind.reads())
-                .unwrap_or(steps);
-            thread
-                .iter_mut()
-                .take(first_read + 1)
-                .for_each(|step| step.guarded = false);
+            let first_read = thread.iter().position(|step| step.kind.reads());
+            let before = thread.iter_mut().take(first_read.unwrap_or(steps) + 1);
+            before.for_each(|step| step.guarded = false);
             thread
         };
         Self {
@@ -113,16 +108,9 @@ impl Recipe {
     /// The same with a `SeqCst` fence between every two steps of a thread.
     pub(crate) fn with_fences_between(&self) -> Self {
         let fence = |step: &Move| {
-            let (kind, ordering, guarded) = (Kind::Fence, Ordering::SeqCst, false);
-            [
-                Move {
-                    kind,
-                    ordering,
-                    guarded,
-                    ..*step
-                },
-                *step,
-            ]
+            let mut fence = *step;
+            (fence.kind, fence.ordering, fence.guarded) = (Kind::Fence, Ordering::SeqCst, false);
+            [fence, *step]
         };
         let fenced = |thread: &Vec<Move>| thread.iter().flat_map(fence).collect();
         Self {
