@@ -73,6 +73,8 @@ pub enum Broken {
 }
 
 impl Broken {
+    const ALL: [Self; 2] = [Self::Result, Self::Waker];
+
     /// The name of what is not published.
     pub fn name(self) -> &'static str {
         match self {
@@ -223,10 +225,7 @@ pub fn broken_on(protocol: &Protocol, machine: Machine) -> Vec<Broken> {
         let mut ends = executions.iter();
         ends.any(|end| end.value(read) == Some(EMPTY))
     };
-    [Broken::Result, Broken::Waker]
-        .into_iter()
-        .filter(shows)
-        .collect()
+    Broken::ALL.into_iter().filter(shows).collect()
 }
 
 /// Explores the program of a cell.
@@ -250,10 +249,7 @@ pub fn judge(cell: Cell, model: Model) -> Verdict {
         };
         finding(broken, location, &executions)
     };
-    let findings = [Broken::Result, Broken::Waker]
-        .into_iter()
-        .filter_map(find)
-        .collect();
+    let findings = Broken::ALL.into_iter().filter_map(find).collect();
     Verdict {
         cell,
         protocol,

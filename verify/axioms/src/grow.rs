@@ -140,21 +140,18 @@ impl<'p> Graph<'p> {
             let before = runs[..thread].iter().map(|run| run.events.len());
             self.program.locations().count() + before.sum::<usize>()
         };
-        let all = self
+        let number = |write| match write {
+            Write::Initial(location) => location,
+            Write::Event { thread, place } => first(thread) + place,
+        };
+        let rf = self
             .sources
             .iter()
             .enumerate()
             .flat_map(|(thread, sources)| {
-                let number = move |place: usize| first(thread) + place;
-                sources
-                    .iter()
-                    .enumerate()
-                    .map(move |(place, source)| (*source, number(place)))
+                let reads = (first(thread)..).zip(sources);
+                reads.filter_map(|(read, source)| Some((number((*source)?), read)))
             });
-        let rf = all.filter_map(|(source, read)| match source? {
-            Write::Initial(location) => Some((location, read)),
-            Write::Event { thread, place } => Some((first(thread) + place, read)),
-        });
         Candidate::new(self.program, &runs, rf)
     }
 }

@@ -24,17 +24,10 @@ pub(crate) fn guessed_within(program: &Program, most: usize) -> Option<Vec<Candi
     let threads = traces(program, most)?;
     let mut found = Vec::new();
     for choice in choices(threads.iter().map(Vec::len).collect()) {
-        let runs = threads
-            .iter()
-            .zip(choice)
-            .map(|(traces, chosen)| &traces[chosen]);
-        let runs: Vec<_> = runs.collect();
-        let graphs = reads_from(&candidate::events(program, &runs));
-        found.extend(
-            graphs
-                .into_iter()
-                .map(|rf| Candidate::new(program, &runs, rf)),
-        );
+        let runs = threads.iter().zip(choice);
+        let runs: Vec<_> = runs.map(|(traces, chosen)| &traces[chosen]).collect();
+        let graphs = reads_from(&candidate::events(program, &runs)).into_iter();
+        found.extend(graphs.map(|rf| Candidate::new(program, &runs, rf)));
     }
     Some(found)
 }
@@ -116,30 +109,23 @@ fn finish(mut run: Run<'_>, domain: &Domain, done: &mut Vec<Trace>) {
 
 /// Every choice of a write for each read, with the value that it found.
 fn reads_from(events: &[Event]) -> Vec<Vec<(EventId, EventId)>> {
-    let reads: Vec<EventId> = (0..events.len())
-        .filter(|&id| events[id].kind.reads())
-        .collect();
-    let sources: Vec<Vec<EventId>> = reads.iter().map(|&read| sources(events, read)).collect();
+    let reads = (0..events.len()).filter(|&id| events[id].kind.reads());
+    let reads: Vec<(EventId, Vec<EventId>)> =
+        reads.map(|read| (read, sources(events, read))).collect();
     let edges = |choice: Vec<usize>| {
-        let chosen = sources
-            .iter()
-            .zip(choice)
-            .map(|(sources, chosen)| sources[chosen]);
-        chosen.zip(reads.iter().copied()).collect()
+        let chosen = reads.iter().zip(choice);
+        chosen
+            .map(|((read, sources), chosen)| (sources[chosen], *read))
+            .collect()
     };
-    choices(sources.iter().map(Vec::len).collect())
-        .map(edges)
-        .collect()
+    let sizes = reads.iter().map(|(_, sources)| sources.len());
+    choices(sizes.collect()).map(edges).collect()
 }
 
 fn sources(events: &[Event], read: EventId) -> Vec<EventId> {
-    let Event {
-        location,
-        read: value,
-        ..
-    } = events[read];
-    let fits = |event: &Event| event.location == location && event.written == value;
-    (0..events.len())
-        .filter(|&write| write != read && fits(&events[write]))
+    let own = &events[read];
+    let fits = |event: &Event| event.location == own.location && event.written == own.read;
+    let all = 0..events.len();
+    all.filter(|&write| write != read && fits(&events[write]))
         .collect()
 }

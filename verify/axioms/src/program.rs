@@ -224,11 +224,8 @@ impl Program {
 
     /// The name of `value` at `location`, or its digits.
     pub fn show(&self, location: Location, value: Value) -> String {
-        let named = self
-            .variable(location)
-            .names
-            .iter()
-            .find(|(named, _)| *named == value);
+        let mut names = self.variable(location).names.iter();
+        let named = names.find(|(named, _)| *named == value);
         named.map_or_else(|| value.to_string(), |(_, name)| name.clone())
     }
 

@@ -3,26 +3,21 @@
 
 use core::fmt::Write as _;
 
-use crate::{Event, EventId, Execution, MissingEdge, Program, program::Kind};
+use crate::{
+    Event, EventId, Execution, MissingEdge, Program,
+    program::{Kind, Thread},
+};
 
 /// Returns an event as text, without its thread: `swap word: PENDING -> DONE, acq_rel`.
 pub fn label(program: &Program, event: &Event) -> String {
-    let place = event
-        .location
-        .map(|location| program.variable(location).name.as_str());
-    let place = place.unwrap_or_default();
+    let place = event.location;
     let show = |value: Option<_>| {
-        let shown = event
-            .location
-            .zip(value)
-            .map(|(at, value)| program.show(at, value));
-        shown.unwrap_or_default()
+        let shown = place.zip(value);
+        shown.map_or_else(String::new, |(at, value)| program.show(at, value))
     };
     let (read, written) = (show(event.read), show(event.written));
-    let ordering = event
-        .ordering
-        .map(|ordering| ordering.name())
-        .unwrap_or_default();
+    let place = place.map_or("", |place| &program.variable(place).name);
+    let ordering = event.ordering.map_or("", |ordering| ordering.name());
     match event.kind {
         Kind::Initial => format!("{place} = {written} at first"),
         Kind::Read => format!("read {place}: {read}"),
@@ -88,20 +83,14 @@ impl<'a> Drawing<'a> {
 
     /// The number of an event in the drawing. What a location holds at first has none.
     fn number(&self, id: EventId) -> usize {
-        self.order
-            .iter()
-            .position(|&drawn| drawn == id)
-            .map_or(0, |place| place + 1)
+        let place = self.order.iter().position(|&drawn| drawn == id);
+        place.map_or(0, |place| place + 1)
     }
 
     fn heads(&self) -> String {
-        let names = self
-            .program
-            .threads()
-            .iter()
-            .map(|thread| thread.name.clone());
-        let head = |(name, width): (String, &usize)| format!("{name:<width$}");
-        let heads: String = names.zip(&self.widths).map(head).collect();
+        let threads = self.program.threads().iter().zip(&self.widths);
+        let head = |(thread, width): (&Thread, &usize)| format!("{:<width$}", thread.name);
+        let heads: String = threads.map(head).collect();
         format!("     {}\n", heads.trim_end())
     }
 
@@ -129,15 +118,10 @@ impl<'a> Drawing<'a> {
                 number => format!("<- reads from {number}"),
             });
         }
-        let releases = self
-            .execution
-            .edges()
-            .sw
-            .pairs()
-            .filter(|&(_, acquire)| acquire == id);
-        notes.extend(
-            releases.map(|(release, _)| format!("synchronizes with {}", self.number(release))),
-        );
+        let edges = self.execution.edges().sw.pairs();
+        let releases = edges.filter(|&(_, acquire)| acquire == id);
+        let note = |(release, _)| format!("synchronizes with {}", self.number(release));
+        notes.extend(releases.map(note));
         notes
     }
 

@@ -17,7 +17,7 @@ use crate::Relation;
 pub(super) fn allows(graph: &Graph) -> bool {
     let [rf, co, fr] = [&graph.rf, &graph.co, &graph.fr].map(|edges| graph.external(edges));
     let lws = by_writes(graph);
-    let dob = by_dependencies(graph);
+    let dob = graph.dependencies();
     let aob = by_exchanges(graph);
     let bob = by_barriers(graph);
     Relation::union(&[&rf, &co, &fr, &lws, &dob, &aob, &bob]).is_acyclic()
@@ -26,17 +26,6 @@ pub(super) fn allows(graph: &Graph) -> bool {
 /// `po-loc; [W]`
 fn by_writes(graph: &Graph) -> Relation {
     graph.among(&graph.po_loc(), |_| true, |b| b.writes)
-}
-
-/// `addr ∪ data ∪ ctrl; [W] ∪ addr; po; [W] ∪ (addr ∪ data); rfi`
-fn by_dependencies(graph: &Graph) -> Relation {
-    let Graph {
-        addr, data, ctrl, ..
-    } = graph;
-    let ctrl = graph.among(ctrl, |_| true, |b| b.writes);
-    let after_address = graph.among(&addr.then(&graph.po), |_| true, |b| b.writes);
-    let forwarded = Relation::union(&[addr, data]).then(&graph.internal(&graph.rf));
-    Relation::union(&[addr, data, &ctrl, &after_address, &forwarded])
 }
 
 /// `rmw ∪ rmw; rfi; [A]`

@@ -91,6 +91,19 @@ impl Graph {
         relation.filter(|a, b| from(&self.accesses[a]) && to(&self.accesses[b]))
     }
 
+    /// The dependencies that keep their order on machines that have any: addresses, data, branches
+    /// before writes; what a dependent write passes on; writes after an address.
+    /// `addr ∪ data ∪ ctrl; [W] ∪ addr; po; [W] ∪ (addr ∪ data); rfi`
+    pub(super) fn dependencies(&self) -> Relation {
+        let Self {
+            addr, data, ctrl, ..
+        } = self;
+        let branches = self.among(ctrl, |_| true, |b| b.writes);
+        let after_address = self.among(&addr.then(&self.po), |_| true, |b| b.writes);
+        let passed_on = Relation::union(&[addr, data]).then(&self.internal(&self.rf));
+        Relation::union(&[addr, data, &branches, &after_address, &passed_on])
+    }
+
     /// Edges between threads, or from the initial values of the locations.
     pub(super) fn external(&self, relation: &Relation) -> Relation {
         relation.filter(|a, b| self.accesses[a].thread != self.accesses[b].thread)

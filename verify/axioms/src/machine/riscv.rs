@@ -14,7 +14,8 @@ fn preserved(graph: &Graph) -> Relation {
     Relation::union(&[
         &same_location(graph),
         &by_annotations(graph),
-        &by_dependencies(graph),
+        // Rules 9 to 13.
+        &graph.dependencies(),
     ])
 }
 
@@ -42,16 +43,4 @@ fn by_annotations(graph: &Graph) -> Relation {
     let both = graph.among(&graph.po, annotated, annotated);
     let fences = Relation::union(&fences.each_ref());
     Relation::union(&[&fences, &acquire, &release, &both])
-}
-
-/// Rules 9 to 13: addresses, data, branches before writes; what a dependent write passes on; writes
-/// after an address.
-fn by_dependencies(graph: &Graph) -> Relation {
-    let Graph {
-        addr, data, ctrl, ..
-    } = graph;
-    let branches = graph.among(ctrl, |_| true, |b| b.writes);
-    let passed_on = Relation::union(&[addr, data]).then(&graph.internal(&graph.rf));
-    let after_address = graph.among(&addr.then(&graph.po), |_| true, |b| b.writes);
-    Relation::union(&[addr, data, &branches, &passed_on, &after_address])
 }
