@@ -141,6 +141,16 @@ pub enum Ended {
     Abandoned,
 }
 
+impl Completed {
+    /// Wakes the waiter, if it was waiting.
+    #[inline]
+    pub(crate) fn wake(self) {
+        if let Self::Wake(waiter) = self {
+            waiter.wake();
+        }
+    }
+}
+
 impl Completion {
     const_unless_modelled! {
         /// Creates a word that is not completed and has no waker registered. For a `static` in a
@@ -224,7 +234,12 @@ impl Completion {
     #[inline]
     pub unsafe fn raw_ended(this: *const Self) -> Option<Ended> {
         // SAFETY: passed on from the caller.
-        Ended::of(unsafe { &*this }.look())
+        unsafe { &*this }.ended()
+    }
+
+    #[inline]
+    pub(crate) fn ended(&self) -> Option<Ended> {
+        Ended::of(self.look())
     }
 
     /// Looks at the word, for the waiter.
@@ -242,7 +257,12 @@ impl Completion {
     #[inline]
     pub unsafe fn raw_is_detached(this: *const Self) -> bool {
         // SAFETY: passed on from the caller.
-        unsafe { &*this }.glance() == DETACHED
+        unsafe { &*this }.is_detached()
+    }
+
+    #[inline]
+    pub(crate) fn is_detached(&self) -> bool {
+        self.glance() == DETACHED
     }
 
     /// Returns `Ready` if the completer has finished, and otherwise registers `waker` to be woken
@@ -283,7 +303,7 @@ impl Completion {
         registration: &mut Registration,
         thin: impl FnOnce(Waker) -> ThinWaker,
     ) -> Poll<Ended> {
-        if let Some(ended) = Ended::of(self.look()) {
+        if let Some(ended) = self.ended() {
             return Poll::Ready(ended);
         }
         if registration.is_of(waker) {
@@ -293,8 +313,10 @@ impl Completion {
         unsafe { self.register(waker.clone(), registration, thin) }
     }
 
+    /// Registers a waker for `poll_as`.
+    ///
     /// # Safety
-    /// As for `poll_as`.
+    /// As there.
     #[inline(never)]
     unsafe fn register(
         &self,

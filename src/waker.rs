@@ -301,18 +301,19 @@ impl ThinWaker {
         })
     }
 
-    /// Puts a waker into a slot.
+    /// Puts a waker into a slot, if it is of another crate.
     ///
     /// # Safety
-    /// `slot` is alive, and no one else accesses it. If it is full, its waker was taken out or is
-    /// leaked. It stays alive and in its place until the returned waker is gone.
+    /// No one else accesses `slot`. If it is full, its waker was taken out or is leaked. It stays
+    /// alive and in its place until the returned waker is gone.
     #[inline]
-    pub(crate) unsafe fn placed(waker: Waker, slot: NonNull<WakerSlot>) -> Self {
+    pub(crate) unsafe fn placed(waker: Waker, slot: &WakerSlot) -> Self {
+        if is_own(&waker) {
+            return Self::from(waker);
+        }
         // SAFETY: passed on from the caller.
-        let place = unsafe { slot.as_ref() };
-        // SAFETY: passed on from the caller.
-        unsafe { place.fill(waker) };
-        Self::tagged(slot, IN_PLACE)
+        unsafe { slot.fill(waker) };
+        Self::tagged(slot.into(), IN_PLACE)
     }
 
     #[inline]

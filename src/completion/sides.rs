@@ -3,13 +3,11 @@
 use core::{
     fmt,
     future::Future,
-    marker::PhantomData,
     pin::Pin,
-    ptr::NonNull,
-    task::{Context, Poll, ready},
+    task::{Context, Poll},
 };
 
-use super::{Completed, Completion, Ended, Registration, WakerSlot};
+use super::{Completion, Ended, Registration, WakerSlot};
 use crate::waker::{self, ThinWaker};
 
 impl Completion {
@@ -36,23 +34,18 @@ impl Completion {
     /// ```
     #[must_use = "dropping both sides abandons and detaches the word"]
     pub fn split_with<'a>(&'a mut self, slot: &'a mut WakerSlot) -> (Completer<'a>, Waiter<'a>) {
-        self.sides(Some(slot.into()))
+        self.sides(Some(slot))
     }
 
-    fn sides(&mut self, slot: Option<NonNull<WakerSlot>>) -> (Completer<'_>, Waiter<'_>) {
+    fn sides<'a>(&'a mut self, slot: Option<&'a WakerSlot>) -> (Completer<'a>, Waiter<'a>) {
         *self = Self::new();
-        let completer = Completer {
-            completion: self,
-            lifetime: PhantomData,
-        };
+        let completion = &*self;
         let waiter = Waiter {
-            completion: self,
+            completion,
             registration: Registration::new(),
             slot,
-            ended: None,
-            lifetime: PhantomData,
         };
-        (completer, waiter)
+        (Completer { completion }, waiter)
     }
 }
 
@@ -70,14 +63,8 @@ impl Completion {
 /// ```
 #[must_use = "dropping a completer without `complete` tells the waiter that it will never complete"]
 pub struct Completer<'a> {
-    completion: *const Completion,
-    lifetime: PhantomData<&'a Completion>,
+    completion: &'a Completion,
 }
-
-// SAFETY: a completer makes one exchange on the word, which any thread may make.
-unsafe impl Send for Completer<'_> {}
-// SAFETY: by reference it only makes an atomic load.
-unsafe impl Sync for Completer<'_> {}
 
 impl Completer<'_> {
     /// Completes, and wakes the waiter if it is waiting.
@@ -86,22 +73,20 @@ impl Completer<'_> {
     /// One atomic read-modify-write, besides the wake-up.
     pub fn complete(self) {
         let this = core::mem::ManuallyDrop::new(self);
-        // SAFETY: the borrow keeps the word alive, and a completer finishes once, because `self` is
-        // consumed and not dropped.
-        wake(unsafe { Completion::raw_complete(this.completion) });
+        // SAFETY: a completer finishes once, because `self` is consumed and not dropped.
+        unsafe { Completion::raw_complete(this.completion) }.wake();
     }
 
     /// Returns whether the [`Waiter`] was dropped before the end, so that no one is left to wake.
     pub fn is_detached(&self) -> bool {
-        // SAFETY: the borrow keeps the word alive, and finishing consumes the completer.
-        unsafe { Completion::raw_is_detached(self.completion) }
+        self.completion.is_detached()
     }
 }
 
 impl Drop for Completer<'_> {
     fn drop(&mut self) {
-        // SAFETY: the borrow keeps the word alive, and `complete` does not drop.
-        wake(unsafe { Completion::raw_abandon(self.completion) });
+        // SAFETY: `complete` does not drop.
+        unsafe { Completion::raw_abandon(self.completion) }.wake();
     }
 }
 
@@ -110,12 +95,6 @@ impl fmt::Debug for Completer<'_> {
         f.debug_struct("Completer")
             .field("is_detached", &self.is_detached())
             .finish()
-    }
-}
-
-fn wake(completed: Completed) {
-    if let Completed::Wake(waker) = completed {
-        waker.wake();
     }
 }
 
@@ -144,25 +123,16 @@ says!(Abandoned: Self => "the completer was dropped without completing");
 /// ```
 #[must_use = "dropping a waiter detaches it: await it, or call one of its blocking functions"]
 pub struct Waiter<'a> {
-    completion: *const Completion,
+    completion: &'a Completion,
     registration: Registration,
     /// The place for the first foreign waker, until it is used.
-    slot: Option<NonNull<WakerSlot>>,
-    /// How the completer finished. Once this is set, the word is not touched again.
-    ended: Option<Ended>,
-    lifetime: PhantomData<&'a Completion>,
+    slot: Option<&'a WakerSlot>,
 }
-
-// SAFETY: a waiter makes atomic operations on the word, which any thread may make.
-unsafe impl Send for Waiter<'_> {}
-// SAFETY: by reference it only makes an atomic load.
-unsafe impl Sync for Waiter<'_> {}
 
 impl Waiter<'_> {
     /// Returns whether the completer has finished, so that a wait would return at once.
     pub fn is_finished(&self) -> bool {
-        // SAFETY: the borrow keeps the word alive.
-        self.ended.is_some() || unsafe { Completion::raw_ended(self.completion) }.is_some()
+        self.completion.ended().is_some()
     }
 }
 
@@ -171,33 +141,27 @@ impl Future for Waiter<'_> {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let this = &mut *self;
-        if this.ended.is_none() {
-            let slot = &mut this.slot;
-            let thin = |waker| match slot.take_if(|_| !waker::is_own(&waker)) {
-                // SAFETY: the slot is used once. It is borrowed as long as the word, so it outlives
-                // the side that the word gives the waker to.
-                Some(slot) => unsafe { ThinWaker::placed(waker, slot) },
-                None => ThinWaker::from(waker),
-            };
-            let registration = &mut this.registration;
-            // SAFETY: the borrow keeps the word alive.
-            let word = unsafe { &*this.completion };
-            // SAFETY: the waiter detaches only when the waiter is dropped.
-            let poll = unsafe { word.poll_as(cx.waker(), registration, thin) };
-            this.ended = Some(ready!(poll));
-        }
-        Poll::Ready(match this.ended {
-            Some(Ended::Done) => Ok(()),
-            _ => Err(Abandoned),
+        let slot = &mut this.slot;
+        let thin = |waker| match slot.take_if(|_| !waker::is_own(&waker)) {
+            // SAFETY: the slot is used once. It is borrowed as long as the word, so it outlives the
+            // side that the word gives the waker to.
+            Some(slot) => unsafe { ThinWaker::placed(waker, slot) },
+            None => ThinWaker::from(waker),
+        };
+        let (word, registration) = (this.completion, &mut this.registration);
+        // SAFETY: the waiter detaches only when the waiter is dropped.
+        let poll = unsafe { word.poll_as(cx.waker(), registration, thin) };
+        poll.map(|ended| match ended {
+            Ended::Done => Ok(()),
+            Ended::Abandoned => Err(Abandoned),
         })
     }
 }
 
 impl Drop for Waiter<'_> {
     fn drop(&mut self) {
-        if self.ended.is_none() {
-            // SAFETY: the borrow keeps the word alive, and this is the waiter's last act. Only the
-            // word is shared.
+        if !self.is_finished() {
+            // SAFETY: this is the waiter's last act. Only the word is shared.
             drop(unsafe { Completion::raw_detach(self.completion) });
         }
     }

@@ -23,13 +23,10 @@
 //! The waiter moves in once and out once, so the completer makes at most one compare-exchange and
 //! one exchange. It makes one of the two if the waiter does nothing at that moment.
 
-use core::{
-    ptr::NonNull,
-    task::{Poll, Waker},
-};
+use core::task::{Poll, Waker};
 
 use super::{Completion, DETACHED, Ended, PENDING, Registration};
-use crate::waker::{ThinWaker, WakerSlot, is_own};
+use crate::waker::{ThinWaker, WakerSlot};
 use joint_switch::{Retire, const_unless_modelled, order};
 
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
@@ -137,22 +134,22 @@ impl Slotted {
         registration: &mut Registration,
         name: Option<fn() -> &'static str>,
     ) -> Poll<Ended> {
-        let id = Registration::of(&waker);
-        let waker = match name {
-            Some(name) => noted(waker, name),
-            None => waker,
-        };
-        // Only now, because the host's function may have polled here too.
         // SAFETY: passed on from the caller.
-        let thin = match unsafe { &*Self::word(this) }.look() {
-            // SAFETY: as above.
-            PENDING => unsafe { Self::place(this, waker) },
-            _ => waker.into(),
-        };
-        // SAFETY: as above.
         let word = unsafe { &*Self::word(this) };
-        // SAFETY: as above.
-        unsafe { word.exchange(thin, id, registration) }
+        let thin = |waker| {
+            let waker = match name {
+                Some(name) => noted(waker, name),
+                None => waker,
+            };
+            // Only now, because the host's function may have polled here too.
+            match word.look() {
+                // SAFETY: passed on from the caller, and nothing is registered.
+                PENDING => unsafe { Self::place(this, waker) },
+                _ => waker.into(),
+            }
+        };
+        // SAFETY: passed on from the caller.
+        unsafe { word.register(waker, registration, thin) }
     }
 
     /// Puts the first waker into the slot, if it is of another crate.
@@ -161,13 +158,8 @@ impl Slotted {
     /// As for `raw_poll`, before the first registration.
     #[inline(always)]
     unsafe fn place(this: *const Self, waker: Waker) -> ThinWaker {
-        if is_own(&waker) {
-            return waker.into();
-        }
-        // SAFETY: the word is alive, and nothing is read.
-        let slot = unsafe { &raw const (*this).slot };
-        // SAFETY: an address in a live object is not null.
-        let slot = unsafe { NonNull::new_unchecked(slot.cast_mut()) };
+        // SAFETY: passed on from the caller.
+        let slot = unsafe { &(*this).slot };
         // SAFETY: by rule 1 no other thread accesses the slot before it is published. By rule 2 it
         // is alive as long as its waker is used.
         unsafe { ThinWaker::placed(waker, slot) }

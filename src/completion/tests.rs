@@ -170,10 +170,9 @@ fn plain() -> Vec<String> {
     }
     made.extend(lines("register W2", OF_WAITER, |world, before| {
         let (waker, mut registration) = (world.waker(1), Registration::new());
-        let id = Registration::of(&waker);
-        let thin = ThinWaker::from(waker);
+        let word = world.word();
         // SAFETY: the word is alive, and no one has detached.
-        let poll = unsafe { world.word().exchange(thin, id, &mut registration) };
+        let poll = unsafe { word.register(waker, &mut registration, ThinWaker::from) };
         let is_dropped = poll.is_ready() && !world.is_registered(1);
         polled(world, before, poll) + if is_dropped { ", drop W2" } else { "" }
     }));

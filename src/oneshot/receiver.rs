@@ -343,9 +343,7 @@ struct OnDrop(Completed);
 
 impl Drop for OnDrop {
     fn drop(&mut self) {
-        if let Completed::Wake(waiter) = mem::replace(&mut self.0, Completed::Unobserved) {
-            waiter.wake();
-        }
+        mem::replace(&mut self.0, Completed::Unobserved).wake();
     }
 }
 

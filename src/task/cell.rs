@@ -264,17 +264,11 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             unsafe { stage.cast::<F::Output>().write(output) };
         });
         // SAFETY: the stage holds the output, and the rest is passed on from the caller.
-        Ran::Ended(unsafe { self.complete(seen, Ended::Done) })
-    }
-
-    /// Ends the task as [`Scheduled::complete`] does.
-    ///
-    /// # Safety
-    /// As there.
-    #[inline(always)]
-    unsafe fn complete(&self, seen: Snapshot, how: Ended) -> Option<ThinWaker> {
-        // SAFETY: passed on from the caller.
-        unsafe { self.scheduled.complete(seen, how, Self::drop_output) }
+        let waiter = unsafe {
+            self.scheduled
+                .complete(seen, Ended::Done, Self::drop_output)
+        };
+        Ran::Ended(waiter)
     }
 
     /// # Safety
@@ -299,7 +293,10 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
             return unsafe { self.scheduled.end_in_panic(seen, payload) };
         }
         // SAFETY: the stage is empty, and the rest is passed on from the caller.
-        unsafe { self.complete(seen, Ended::Abandoned) }
+        unsafe {
+            self.scheduled
+                .complete(seen, Ended::Abandoned, Self::drop_output)
+        }
     }
 
     /// Drops the future in place, for a task that ends as `how` says. The stage is empty after

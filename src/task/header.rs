@@ -184,11 +184,12 @@ impl<'a, M> TaskView<'a, M> {
         unsafe { &(*self.header()).state }
     }
 
-    /// Returns the join word.
+    /// Returns the join word. Once it is finished or detached, the task may be freed while the
+    /// reference is in use, as for `state`.
     #[inline]
-    pub(super) fn join(self) -> *const Completion {
-        // SAFETY: the address is inside the allocation, and nothing is read.
-        unsafe { &raw const (*self.header()).join }
+    pub(super) fn join(self) -> &'a Completion {
+        // SAFETY: the task is alive.
+        unsafe { &(*self.header()).join }
     }
 
     #[inline]
@@ -212,8 +213,7 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Returns how the task has ended, as far as the join word shows it.
     pub(super) fn ended(self) -> Option<Ended> {
-        // SAFETY: the task is alive, and the word with it.
-        unsafe { Completion::raw_ended(self.join()) }
+        self.join().ended()
     }
 
     /// Returns whether the task has ended. Once it has returned true, it always does, to every
@@ -357,8 +357,7 @@ impl<'a, M> TaskView<'a, M> {
         }
         let spawned = self.spawned();
         out.field("spawned", &format_args!("{spawned}"));
-        // SAFETY: the task is alive, and the word with it.
-        out.field("join", unsafe { &*self.join() });
+        out.field("join", self.join());
         out.field("state", &self.state().snapshot()).finish()
     }
 }

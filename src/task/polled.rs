@@ -137,19 +137,12 @@ pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
 /// ```
 #[inline]
 pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    let _restore = Restore::after_nobody();
+    let _restore = Restore(replace(ptr::null()));
     f()
 }
 
 /// Makes this thread poll again what it polled before, when it is dropped.
 struct Restore(*const Poll);
-
-impl Restore {
-    #[inline]
-    fn after_nobody() -> Self {
-        Self(replace(ptr::null()))
-    }
-}
 
 impl Drop for Restore {
     #[inline]

@@ -32,9 +32,7 @@ pub(super) fn drop_quietly<T>(left: T) {
     fn why() -> &'static str {
         "dropping the output or the payload of a panicked task panicked again"
     }
-    let guard = AbortOnUnwind(why);
-    drop(left);
-    core::mem::forget(guard);
+    or_abort(why, || drop(left));
 }
 
 /// Calls its function if a panic unwinds past it. A panic of the function is caught and dropped,

@@ -83,8 +83,7 @@ impl<'a, M> TaskView<'a, M> {
     /// # Cost
     /// One load.
     pub fn waiter(&self) -> Option<usize> {
-        // SAFETY: the task is alive, and the word with it.
-        unsafe { &*self.join() }.registered()
+        self.join().registered()
     }
 }
 
