@@ -30,23 +30,7 @@ use core::{
 };
 
 use crate::waker::ThinWaker;
-use joint_switch::{AtomicPtr, Retire, const_unless_modelled, order};
-
-/// Makes a type an error that says one text for each of its cases.
-macro_rules! says {
-    ($error:ident $(<$t:ident>)?: $($case:pat => $text:expr),+) => {
-        impl $(<$t>)? core::fmt::Display for $error $(<$t>)? {
-            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-                f.write_str(match self {
-                    $($case => $text),+
-                })
-            }
-        }
-
-        impl $(<$t>)? core::error::Error for $error $(<$t>)? {}
-    };
-}
-pub(crate) use says;
+use joint_switch::{AtomicPtr, const_unless_modelled, order};
 
 #[cfg(feature = "std")]
 mod blocking;
@@ -428,18 +412,9 @@ impl Ended {
     }
 }
 
-impl Retire for Completion {
-    #[inline]
-    fn retire(&mut self) {
-        self.word.retire();
-    }
-}
+retires!(Completion: word);
 
-impl Default for Completion {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Completion);
 
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -186,20 +186,18 @@ pub enum Parked {
     TimedOut,
 }
 
-impl Host {
-    const NONE: Self = Self {
-        now: None,
-        wait: None,
-        attend: None,
-        on_unpark: None,
-        on_refused: None,
-        on_wait: None,
-        on_panic: None,
-    };
-}
-
 thread_local! {
-    static HOST: Cell<Host> = const { Cell::new(Host::NONE) };
+    static HOST: Cell<Host> = const {
+        Cell::new(Host {
+            now: None,
+            wait: None,
+            attend: None,
+            on_unpark: None,
+            on_refused: None,
+            on_wait: None,
+            on_panic: None,
+        })
+    };
 }
 
 /// Returns what is set for this thread.

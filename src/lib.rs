@@ -175,6 +175,9 @@
 #[cfg(feature = "alloc")]
 extern crate alloc;
 
+#[macro_use]
+mod macros;
+
 #[cfg(feature = "std")]
 pub mod budget;
 pub mod completion;

@@ -12,7 +12,6 @@
 use core::{
     cell::Cell,
     future::Future,
-    mem::ManuallyDrop,
     pin::pin,
     task::{Context, Poll},
 };
@@ -209,26 +208,6 @@ impl Parker {
     }
 }
 
-/// A parker in use, which is returned to its thread when this is dropped.
-struct Borrowed(ManuallyDrop<Parker>);
-
-impl Borrowed {
-    /// Borrows a parker that no wait of this thread is using.
-    fn new() -> Self {
-        let spare = SPARE.try_with(Cell::take).ok().flatten();
-        Self(ManuallyDrop::new(spare.unwrap_or_default()))
-    }
-}
-
-impl Drop for Borrowed {
-    fn drop(&mut self) {
-        // SAFETY: not used after this.
-        let parker = unsafe { ManuallyDrop::take(&mut self.0) };
-        // After the thread-locals are destroyed, the parker is dropped instead.
-        let _ = SPARE.try_with(|spare| spare.set(Some(parker)));
-    }
-}
-
 /// Runs a future to its end on this thread, which sleeps while there is nothing to do.
 ///
 /// It needs no executor, and may be called inside another `block_on`. It runs nothing but the
@@ -324,24 +303,28 @@ pub fn block_on_deadline<F: Future>(future: F, deadline: Instant) -> Option<F::O
 #[cfg_attr(joint_loom, track_caller)]
 fn block_on_until<F: Future>(future: F, deadline: Option<Instant>) -> Option<F::Output> {
     let mut future = pin!(future);
-    let Borrowed(parker) = &Borrowed::new();
+    let spare = SPARE.try_with(Cell::take).ok().flatten();
+    let parker = spare.unwrap_or_default();
     let mut cx = Context::from_waker(parker.waker());
     let mut in_time = true;
     let mut turns = Turns::new();
     let _outer = budget::save();
-    loop {
+    let output = loop {
         budget::refill();
         match future.as_mut().poll(&mut cx) {
-            Poll::Ready(output) => return Some(output),
-            Poll::Pending if !in_time => return None,
+            Poll::Ready(output) => break Some(output),
+            Poll::Pending if !in_time => break None,
             Poll::Pending => {
                 let passed = match budget::is_used_up() {
                     true => ATTEND_INTERVAL,
                     false => 1,
                 };
                 turns.count(passed);
-                in_time = park(Some(parker), deadline, || parker.take_wake()) != Parked::TimedOut;
+                in_time = park(Some(&parker), deadline, || parker.take_wake()) != Parked::TimedOut;
             }
         }
-    }
+    };
+    // After the thread-locals are destroyed, or if a poll panics, the parker is dropped instead.
+    let _ = SPARE.try_with(|spare| spare.set(Some(parker)));
+    output
 }

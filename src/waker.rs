@@ -312,12 +312,17 @@ impl ThinWaker {
             return Self::from(waker);
         }
         // SAFETY: passed on from the caller.
-        unsafe { slot.fill(waker) };
-        Self::tagged(slot.into(), IN_PLACE)
+        unsafe { Self::filled(slot.into(), waker, IN_PLACE) }
     }
 
+    /// # Safety
+    /// `slot` is alive, and as for `placed`. Its memory is what `tag` says.
     #[inline]
-    fn tagged(slot: NonNull<WakerSlot>, tag: usize) -> Self {
+    unsafe fn filled(slot: NonNull<WakerSlot>, waker: Waker, tag: usize) -> Self {
+        // SAFETY: passed on from the caller.
+        let place = unsafe { slot.as_ref() };
+        // SAFETY: passed on from the caller.
+        unsafe { place.fill(waker) };
         Self(slot.cast::<()>().map_addr(|address| address | tag))
     }
 
@@ -361,8 +366,9 @@ impl From<Waker> for ThinWaker {
         }
         let boxed = heap::allocate::<WakerSlot>();
         // SAFETY: the block is fresh and ours.
-        unsafe { boxed.write(WakerSlot::full(waker)) };
-        Self::tagged(boxed, BOXED)
+        unsafe { boxed.write(WakerSlot::new()) };
+        // SAFETY: as above. The box lives until the waker is taken out.
+        unsafe { Self::filled(boxed, waker, BOXED) }
     }
 }
 
@@ -523,8 +529,4 @@ impl Registration {
     }
 }
 
-impl Default for Registration {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Registration);

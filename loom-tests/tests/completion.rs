@@ -181,6 +181,7 @@ fn with_slot(how: Ended, before: &'static [usize], beside: &'static [usize], sta
             assert_eq!(woken(), 1);
             ready = poll(&0).is_ready();
             assert!(ready, "a wake-up without a result");
+            drop(waiter);
         } else {
             drop(waiter);
             completer.join().unwrap();

@@ -1,7 +1,6 @@
 //! The two sides of a word that borrow it: [`Completer`] and [`Waiter`].
 
 use core::{
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll},
@@ -90,13 +89,7 @@ impl Drop for Completer<'_> {
     }
 }
 
-impl fmt::Debug for Completer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Completer")
-            .field("is_detached", &self.is_detached())
-            .finish()
-    }
-}
+shows!(Completer<'_>: is_detached);
 
 /// The completer was dropped without completing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,10 +160,4 @@ impl Drop for Waiter<'_> {
     }
 }
 
-impl fmt::Debug for Waiter<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Waiter")
-            .field("is_finished", &self.is_finished())
-            .finish()
-    }
-}
+shows!(Waiter<'_>: is_finished);

@@ -27,7 +27,7 @@ use core::task::{Poll, Waker};
 
 use super::{Completion, DETACHED, Ended, PENDING, Registration};
 use crate::waker::{ThinWaker, WakerSlot};
-use joint_switch::{Retire, const_unless_modelled, order};
+use joint_switch::{const_unless_modelled, order};
 
 /// A [`Completion`] with a place for a waker of another crate, which is then not boxed. For types
 /// that embed it in memory that either side may free. It is three pointers in size.
@@ -252,13 +252,7 @@ impl Slotted {
     }
 }
 
-impl Retire for Slotted {
-    #[inline]
-    fn retire(&mut self) {
-        self.word.retire();
-        self.slot.retire();
-    }
-}
+retires!(Slotted: word, slot);
 
 /// Returns what is to be registered for `waker`, with which an object is polled whose type has that
 /// name.

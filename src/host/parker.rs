@@ -262,8 +262,4 @@ impl Parker {
     }
 }
 
-impl Default for Parker {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Parker);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{Receiver, RecvError, error::CLOSED};
-use crate::{completion::says, host, park};
+use crate::{host, park};
 
 impl<T> Receiver<T> {
     /// Blocks the thread until the value is sent or the sender is dropped.

@@ -2,8 +2,6 @@
 
 use core::fmt;
 
-use crate::completion::says;
-
 pub(super) const CLOSED: &str = "receiving on a closed channel";
 
 /// The error of [`Sender::send`](super::Sender::send): the receiver was dropped or closed before

@@ -1,7 +1,6 @@
 //! The receiving end.
 
 use core::{
-    fmt,
     future::Future,
     marker::PhantomData,
     mem::{self, ManuallyDrop},
@@ -347,10 +346,4 @@ impl Drop for OnDrop {
     }
 }
 
-impl<T> fmt::Debug for Receiver<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Receiver")
-            .field("is_finished", &self.is_finished())
-            .finish()
-    }
-}
+shows!(<T> Receiver<T>: is_finished);

@@ -2,7 +2,6 @@
 
 use core::{
     any::type_name,
-    fmt,
     future::poll_fn,
     marker::PhantomData,
     mem::ManuallyDrop,
@@ -259,10 +258,4 @@ impl<T> Drop for Sender<T> {
     }
 }
 
-impl<T> fmt::Debug for Sender<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sender")
-            .field("is_closed", &self.is_closed())
-            .finish()
-    }
-}
+shows!(<T> Sender<T>: is_closed);

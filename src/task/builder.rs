@@ -62,11 +62,7 @@ impl Builder {
     }
 }
 
-impl Default for Builder {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Builder);
 
 impl<M, N, P> Builder<M, N, P> {
     /// Puts the task into a slot that was [reserved](super::TaskPool::reserve), instead of onto the
@@ -264,11 +260,13 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
 
     #[inline(always)]
     #[track_caller]
-    fn allocate<'a, F, Fut, S>(self, has_handle: bool, future: F, schedule: S) -> Task
+    fn allocate<'a, Fut: Future + 'a, S: Schedule<M>>(
+        self,
+        has_handle: bool,
+        future: impl FnOnce(&'a M) -> Fut,
+        schedule: S,
+    ) -> Task
     where
-        F: FnOnce(&'a M) -> Fut,
-        Fut: Future + 'a,
-        S: Schedule<M>,
         M: 'a,
     {
         // Branches on constants, so that each type of a future gets one table and its functions.

@@ -66,19 +66,12 @@ struct Cell<F: Future, S, M, N> {
 /// The caller must make both.
 #[inline]
 #[track_caller]
-pub(super) fn allocate<'a, F, S, M, N, P>(
+pub(super) fn allocate<'a, F: Future, S: Schedule<M>, M: 'a, N: Name, P: Place>(
     builder: Builder<M, N, P>,
     has_handle: bool,
     future: impl FnOnce(&'a M) -> F,
     schedule: S,
-) -> Task
-where
-    F: Future,
-    S: Schedule<M>,
-    M: 'a,
-    N: Name,
-    P: Place,
-{
+) -> Task {
     let Builder {
         place,
         metadata,
@@ -96,13 +89,10 @@ where
     // Write each part directly to its place, so that the task is not put together on the stack
     // first.
     // SAFETY: the place is inside the fresh block.
-    let head = unsafe { &raw mut (*cell.as_ptr()).front.head };
+    let place = unsafe { &raw mut (*cell.as_ptr()).front };
+    let head = Head { header, metadata };
     // SAFETY: fresh and ours.
-    unsafe { head.write(Head { header, metadata }) };
-    // SAFETY: as above.
-    let place = unsafe { &raw mut (*cell.as_ptr()).front.schedule };
-    // SAFETY: as above.
-    unsafe { place.write(schedule) };
+    unsafe { place.write(Front { head, schedule }) };
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).name };
     // SAFETY: as above.

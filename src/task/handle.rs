@@ -147,11 +147,7 @@ impl<T, M> JoinHandle<T, M> {
     /// assert!(handle.is_finished());
     /// ```
     pub unsafe fn abort_idle(&self) -> Option<Runnable<M>> {
-        match self.view().state().abort() {
-            // SAFETY: the state word has said that there is a runnable, which no one else has.
-            Next::Schedule => Some(unsafe { Runnable::from_task(self.task) }),
-            _ => None,
-        }
+        self.view().abort_idle()
     }
 
     /// Cancels the task at once, and returns a future that waits until the task's future has been
@@ -275,9 +271,10 @@ impl<T, M> JoinHandle<T, M> {
         &mut self,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<T, PanicPayload>>> {
-        if self.registration.is_ended() {
-            polled_again();
-        }
+        assert!(
+            !self.registration.is_ended(),
+            "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
+        );
         let join = self.view().join();
         // SAFETY: the handle keeps the task alive, and has not detached.
         let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
@@ -303,13 +300,6 @@ impl<T, M> JoinHandle<T, M> {
              `JoinHandle::result` to get the cancellation as a value. The task: {self:?}"
         )
     }
-}
-
-#[cold]
-fn polled_again() -> ! {
-    panic!(
-        "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
-    );
 }
 
 /// Gives the handle of a task up, which leaves the state word by `leave` if the task has not ended.

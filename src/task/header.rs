@@ -8,14 +8,13 @@ use core::{fmt, marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, 
 #[cfg(feature = "alloc")]
 use super::apart::is_large;
 use super::{
-    AbortHandle, Link, Origin, PanicPayload, ScheduleInfo, TaskView, polled,
+    AbortHandle, Link, Origin, PanicPayload, Runnable, ScheduleInfo, TaskView, polled,
     state::{Finisher, Next, State},
 };
 use crate::{
     completion::{Completion, Ended},
     waker::{self, ThinWaker},
 };
-use joint_switch::Retire;
 
 /// The part of a task that does not depend on its types. Its address is the address of the task,
 /// and the word of a [`ThinWaker`].
@@ -44,22 +43,10 @@ impl Header {
             origin: Origin::new(spawned),
         }
     }
-
-    /// Tells the model that the memory is about to be freed.
-    pub(super) fn retire(&mut self) {
-        let Self {
-            waker: _, // Nobody writes it.
-            state,
-            join,
-            link,
-            origin,
-        } = self;
-        state.retire();
-        join.retire();
-        link.retire();
-        origin.retire();
-    }
 }
+
+// Nobody writes the waker's header.
+retires!(Header: state, join, link, origin);
 
 /// The part of a task that depends only on the type of its metadata.
 #[repr(C)]
@@ -129,10 +116,6 @@ impl Task {
 
     pub(super) fn from_ptr(raw: NonNull<()>) -> Self {
         Self(raw.cast())
-    }
-
-    fn of(header: NonNull<waker::Header>) -> Self {
-        Self(header.cast())
     }
 
     /// Looks at the task. Everything that needs no more than its life is a function of the view.
@@ -237,6 +220,15 @@ impl<'a, M> TaskView<'a, M> {
     pub(super) fn abort(self) {
         // SAFETY: this is the state word's answer, and the task outlives the call.
         unsafe { self.follow(self.state().abort()) }
+    }
+
+    /// Cancels the task. Returns its next runnable, if the task was idle.
+    pub(super) fn abort_idle(self) -> Option<Runnable<M>> {
+        match self.state().abort() {
+            // SAFETY: the state word has said that there is a runnable, which no one else has.
+            Next::Schedule => Some(unsafe { Runnable::from_task(self.task) }),
+            _ => None,
+        }
     }
 
     /// Makes a waker.
@@ -386,10 +378,12 @@ debug! {
 pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTable {
     unsafe fn clone(header: NonNull<waker::Header>) {
         // SAFETY: the caller holds a waker, or runs the task.
-        unsafe { Task::of(header).view::<()>() }.state().add_waker();
+        unsafe { Task(header.cast()).view::<()>() }
+            .state()
+            .add_waker();
     }
     unsafe fn wake(header: NonNull<waker::Header>) {
-        let task = Task::of(header);
+        let task = Task(header.cast());
         // SAFETY: the caller holds a waker.
         let view = unsafe { task.view::<()>() };
         if view.vtable().schedule_is_stored {
@@ -407,7 +401,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
         unsafe { view.follow(outcome) }
     }
     unsafe fn wake_by_ref(header: NonNull<waker::Header>) {
-        let task = Task::of(header);
+        let task = Task(header.cast());
         if polled::wake(task) {
             return;
         }
@@ -419,7 +413,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
     }
     unsafe fn drop(header: NonNull<waker::Header>) {
         // This gives up the caller's reference.
-        core::mem::drop(AbortHandle(Task::of(header)));
+        core::mem::drop(AbortHandle(Task(header.cast())));
     }
     waker::VTable {
         clone,

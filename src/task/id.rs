@@ -217,12 +217,9 @@ impl Origin {
         // SAFETY: the word has owned the block, and the task is the caller's alone.
         block(word).map(|known| unsafe { release(known) })
     }
-
-    /// Tells the model that the memory is about to be freed.
-    pub(super) fn retire(&mut self) {
-        self.0.retire();
-    }
 }
+
+retires!(Origin: 0);
 
 impl Known {
     fn value(&self) -> &(Id, Option<Data>) {

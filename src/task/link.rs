@@ -2,7 +2,7 @@
 
 use core::sync::atomic::Ordering;
 
-use joint_switch::{AtomicPtr, Retire, order};
+use joint_switch::{AtomicPtr, order};
 
 /// A word in each task that belongs to the owner of its [`Runnable`](super::Runnable), for the link
 /// of an intrusive queue.
@@ -88,8 +88,4 @@ impl Link {
     }
 }
 
-impl Retire for Link {
-    fn retire(&mut self) {
-        self.0.retire();
-    }
-}
+retires!(Link: 0);

@@ -56,6 +56,8 @@ impl Origin {
     }
 
     pub(super) fn forget(&mut self) -> impl Sized {}
+}
 
-    pub(super) fn retire(&mut self) {}
+impl joint_switch::Retire for Origin {
+    fn retire(&mut self) {}
 }

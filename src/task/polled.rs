@@ -66,14 +66,8 @@ fn with_poll<R>(f: impl FnOnce(&Poll) -> R) -> Option<R> {
 /// Marks `task` as woken if this is code of its own poll. Returns whether it is.
 #[inline(always)]
 pub(super) fn wake(task: Task) -> bool {
-    let is_own = with_poll(|poll| {
-        let is_own = poll.task == task;
-        if is_own {
-            poll.is_woken.set(true);
-        }
-        is_own
-    });
-    is_own.unwrap_or(false)
+    let mark = |poll: &Poll| (poll.task == task).then(|| poll.is_woken.set(true));
+    with_poll(mark).flatten().is_some()
 }
 
 /// Returns the id of the current task: the one whose poll calls this, on any executor that is built

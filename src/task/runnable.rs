@@ -11,7 +11,6 @@ use core::{
 use super::{
     Link, ScheduleInfo, TaskView,
     header::{OnAgain, Ran, Task},
-    state::Next,
 };
 use crate::waker::ThinWaker;
 
@@ -182,13 +181,8 @@ impl<M> Runnable<M> {
     /// At most one atomic read-modify-write, unless another thread changes the task meanwhile.
     #[inline]
     pub unsafe fn raw_abort(raw: NonNull<()>) -> Option<Self> {
-        let task = Task::from_ptr(raw);
         // SAFETY: a task is alive while its call of `ended` has not returned, or it has a waker.
-        match unsafe { task.view::<M>() }.state().abort() {
-            // SAFETY: the state word has said that there is a runnable, which no one else has.
-            Next::Schedule => Some(unsafe { Self::from_task(task) }),
-            _ => None,
-        }
+        unsafe { Self::raw_view(raw) }.abort_idle()
     }
 
     /// Looks at a task from outside, by its [address](Runnable::as_ptr).
@@ -297,10 +291,8 @@ impl<M> Runnable<M> {
     /// * The task's metadata is an `M`, or begins with one: it is `repr(C)`, its first field is an
     ///   `M`, and it is aligned as an `M` is.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
-        Self {
-            task: Task::from_ptr(raw),
-            metadata: PhantomData,
-        }
+        // SAFETY: passed on from the caller.
+        unsafe { Self::from_task(Task::from_ptr(raw)) }
     }
 }
 

@@ -92,7 +92,7 @@
 use core::fmt;
 
 use self::word::{AtomicWord, REF_LIMIT, WAKE_LIMIT, WAKES_AT, Word};
-use joint_switch::{Retire, fence, order};
+use joint_switch::{fence, order};
 
 #[cfg_attr(
     any(joint_narrow, not(target_has_atomic = "64")),
@@ -218,7 +218,7 @@ impl State {
         // ORDERING: clone. Relaxed: the new waker reaches another thread by a happens-before edge
         // of its own, as with any counted pointer.
         let before = self.0.fetch_add(REF, order!(clone: Relaxed));
-        if before & REFS >= ref_limit() * REF {
+        if before & REFS >= joint_switch::ref_limit(REF_LIMIT) * REF {
             too_many_wakers();
         }
         self.check_wakes(Snapshot(before));
@@ -245,11 +245,7 @@ impl State {
         let before = Snapshot(self.0.fetch_add(WAKE - REF, order!(wake_by_value: Release)));
         // A wake-up beyond the limit cannot be taken back here, because the task may be freed by
         // now. `add_waker` took one back for this waker.
-        if before.wakes() == 0 {
-            Next::Schedule
-        } else {
-            left_by(REF, before)
-        }
+        woken_and_left_by(REF, before)
     }
 
     /// Gives a waker up.
@@ -369,8 +365,7 @@ impl State {
     pub(super) fn cancel(&self) -> Next {
         match self.request_cancel(HANDLE) {
             None => self.detach(),
-            Some(before) if before.wakes() == 0 => Next::Schedule,
-            Some(before) => left_by(HANDLE, before),
+            Some(before) => woken_and_left_by(HANDLE, before),
         }
     }
 
@@ -430,12 +425,9 @@ impl State {
         // has learned of that memory by other means.
         Snapshot(self.0.load(order!(snapshot: Relaxed)))
     }
-
-    /// Tells the model that the memory is about to be freed.
-    pub(super) fn retire(&mut self) {
-        self.0.retire();
-    }
 }
+
+retires!(State: 0);
 
 /// Returns what is left to do for the handle or the waker that has left. Until then it was one of
 /// the parties before.
@@ -456,9 +448,13 @@ fn left_by(own: Word, before: Snapshot) -> Next {
     next
 }
 
-/// Returns the limit of wakers, which a model can lower.
-fn ref_limit() -> Word {
-    joint_switch::ref_limit(REF_LIMIT)
+/// As `left_by`, for one that has left with a wake-up.
+#[inline]
+fn woken_and_left_by(own: Word, before: Snapshot) -> Next {
+    match before.wakes() {
+        0 => Next::Schedule,
+        _ => left_by(own, before),
+    }
 }
 
 /// Returns the limit of wake-ups, which a model can lower.

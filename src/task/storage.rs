@@ -15,7 +15,6 @@
 use core::{fmt, marker::PhantomPinned, mem::ManuallyDrop, pin::Pin, ptr::NonNull};
 
 use super::{Builder, JoinHandle, Runnable, unwind};
-use crate::completion::says;
 use joint_switch::{AtomicUsize, Room, UnsafeCell, array_of, const_unless_modelled, order};
 
 const FREE: usize = 0;

@@ -12,7 +12,7 @@
 
 use core::{mem::MaybeUninit, panic::RefUnwindSafe, task::Waker};
 
-use joint_switch::{Retire, UnsafeCell, const_unless_modelled};
+use joint_switch::{UnsafeCell, const_unless_modelled};
 
 #[cfg(doc)]
 use super::ThinWaker;
@@ -43,12 +43,6 @@ impl WakerSlot {
         }
     }
 
-    /// Creates a slot for a box.
-    #[inline]
-    pub(super) fn full(waker: Waker) -> Self {
-        Self(UnsafeCell::new(MaybeUninit::new(waker)))
-    }
-
     /// # Safety
     /// The slot is full or empty, and no one else accesses it.
     #[inline]
@@ -69,15 +63,6 @@ impl WakerSlot {
     }
 }
 
-impl Retire for WakerSlot {
-    #[inline]
-    fn retire(&mut self) {
-        self.0.retire();
-    }
-}
+retires!(WakerSlot: 0);
 
-impl Default for WakerSlot {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(WakerSlot);

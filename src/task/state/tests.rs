@@ -129,7 +129,7 @@ fn the_transitions_are_those_of_the_proof() {
 #[test]
 fn the_counters_have_room_above_their_limits() {
     let threads = 4_000;
-    let most = wake_limit() - 1 + ref_limit() + threads;
+    let most = wake_limit() - 1 + REF_LIMIT + threads;
     assert!(most <= Snapshot(Word::MAX).wakes());
-    assert!(ref_limit() + threads <= Snapshot(Word::MAX).refs());
+    assert!(REF_LIMIT + threads <= Snapshot(Word::MAX).refs());
 }
