@@ -49,6 +49,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::guard::OnDrop;
 use joint_switch::{thread, thread_local};
 
 mod parker;
@@ -268,15 +269,8 @@ pub fn now() -> Instant {
 /// Unparks a thread whose wait has become due.
 #[inline]
 fn unpark(thread: &thread::Thread) {
-    /// A wake-up is not lost by a panic.
-    struct Unpark<'a>(&'a thread::Thread);
-    impl Drop for Unpark<'_> {
-        #[inline]
-        fn drop(&mut self) {
-            self.0.unpark();
-        }
-    }
-    let _unpark = Unpark(thread);
+    // A wake-up is not lost by a panic.
+    let _unpark = OnDrop(|| thread.unpark());
     if let Some(on_unpark) = part(|host| host.on_unpark) {
         on_unpark(thread);
     }

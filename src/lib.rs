@@ -181,6 +181,7 @@ mod macros;
 #[cfg(feature = "std")]
 pub mod budget;
 pub mod completion;
+mod guard;
 #[cfg(feature = "std")]
 pub mod host;
 #[cfg(feature = "alloc")]

@@ -325,22 +325,22 @@ unsafe fn give_up<T>(block: NonNull<Block<T>>) {
 /// The caller is the receiver, which has not detached, and makes no further call unless this
 /// returns an end.
 #[inline]
-unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, OnDrop) {
+unsafe fn detach<T>(block: NonNull<Block<T>>) -> (Option<Ended>, WakeOnDrop) {
     let word = Block::word(block);
     // SAFETY: alive by this end.
     if let Some(ended) = unsafe { Completion::raw_ended(Slotted::word(word)) } {
-        return (Some(ended), OnDrop(Completed::Unobserved));
+        return (Some(ended), WakeOnDrop(Completed::Unobserved));
     }
     // SAFETY: as above. The sender had not finished, so this end has not been here before.
-    let waiter = OnDrop(unsafe { Completion::raw_complete(Block::closed(block)) });
+    let waiter = WakeOnDrop(unsafe { Completion::raw_complete(Block::closed(block)) });
     // SAFETY: alive by this end up to the exchange, and the rest is passed on from the caller.
     (unsafe { Slotted::raw_detach(word) }, waiter)
 }
 
 /// Wakes the sender when the receiver has done all else.
-struct OnDrop(Completed);
+struct WakeOnDrop(Completed);
 
-impl Drop for OnDrop {
+impl Drop for WakeOnDrop {
     fn drop(&mut self) {
         mem::replace(&mut self.0, Completed::Unobserved).wake();
     }

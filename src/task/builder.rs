@@ -314,8 +314,7 @@ impl Name for Unnamed {
 }
 
 impl Name for Named {
-    #[allow(clippy::needless_borrow, reason = "with `alloc` it is needed")]
     fn get(&self) -> Option<&str> {
-        Some(&self.0)
+        Some(self.0.as_ref())
     }
 }

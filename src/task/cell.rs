@@ -44,7 +44,7 @@ use super::{
     storage::Place,
     unwind,
 };
-use crate::{completion::Ended, waker::ThinWaker};
+use crate::{completion::Ended, guard::OnDrop, waker::ThinWaker};
 use joint_switch::{Retire, UnsafeCell};
 
 /// The future, its output, or its panic. All three share one address.
@@ -102,7 +102,7 @@ pub(super) fn allocate<'a, F: Future, S: Schedule<M>, M: 'a, N: Name, P: Place>(
     // SAFETY: the header and the metadata were just written. The future may keep the reference,
     // because it is dropped before the metadata.
     let view = unsafe { task.view() };
-    view.state().place();
+    view.header().state.place();
     let metadata = view.metadata();
     // SAFETY: as above.
     let place = unsafe { &raw mut (*cell.as_ptr()).stage };
@@ -122,14 +122,8 @@ pub(super) fn allocate<'a, F: Future, S: Schedule<M>, M: 'a, N: Name, P: Place>(
 /// The task belongs to the caller alone, and is not used after this. Its stage is empty.
 #[inline]
 unsafe fn drop_parts<P: Place, F: Future, S, M, N>(cell: NonNull<Cell<F, S, M, N>>) {
-    struct Memory<P: Place, T>(NonNull<T>, PhantomData<P>);
-    impl<P: Place, T> Drop for Memory<P, T> {
-        fn drop(&mut self) {
-            // SAFETY: allocated in `allocate` as a `T`, and no one can reach it after this.
-            unsafe { P::release(self.0) };
-        }
-    }
-    let _memory = Memory::<P, _>(cell, PhantomData);
+    // SAFETY: allocated in `allocate`, and no one can reach it after this.
+    let _memory = OnDrop(|| unsafe { P::release(cell) });
     // SAFETY: everything but the stage is initialised, and not used after this. The stage is a
     // union, of which nothing is dropped.
     unsafe { cell.drop_in_place() };
@@ -191,7 +185,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn run(task: Task, again: OnAgain) -> Ran {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.scheduled.view.state().load();
+        let seen = this.scheduled.view.header().state.load();
         if seen.is_cancelled() {
             // SAFETY: passed on from the caller.
             return Ran::Ended(unsafe { this.cancel_from(seen) });
@@ -266,7 +260,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn cancel(task: Task) -> Option<ThinWaker> {
         // SAFETY: the runnable keeps the task alive.
         let this = unsafe { Self::of(task) };
-        let seen = this.scheduled.view.state().load();
+        let seen = this.scheduled.view.header().state.load();
         // SAFETY: passed on from the caller.
         unsafe { this.cancel_from(seen) }
     }
@@ -333,7 +327,7 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
     unsafe fn drop_output(task: Task) {
         // SAFETY: a task whose stage the caller has is alive.
         let this = unsafe { Self::of(task) };
-        let is_panicked = this.scheduled.view.state().snapshot().is_panicked();
+        let is_panicked = this.scheduled.view.header().state.snapshot().is_panicked();
         let dropped = this.stage().with_mut(|stage| match is_panicked {
             // SAFETY: it holds the panic, and counts as empty from here on.
             true => unsafe { drop_panic(stage.cast()) },

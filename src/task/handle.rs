@@ -275,7 +275,7 @@ impl<T, M> JoinHandle<T, M> {
             !self.registration.is_ended(),
             "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
         );
-        let join = self.view().join();
+        let join = &self.view().header().join;
         // SAFETY: the handle keeps the task alive, and has not detached.
         let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
         let ended = ready!(poll);
@@ -324,12 +324,12 @@ unsafe fn give_up_unjoined<M>(task: TaskView<'_, M>, leave: fn(&State) -> Next) 
     let detached = match task.ended() {
         Some(ended) => Detached::Finished(ended),
         // SAFETY: the handle keeps the task alive, and this is its last act on the word.
-        None => unsafe { Completion::raw_detach(task.join()) },
+        None => unsafe { Completion::raw_detach(&task.header().join) },
     };
     match detached {
         Detached::Finished(ended) => {
             // The result's drop may look for the end, which the join word may show no more.
-            task.link().note_end();
+            task.header().link.note_end();
             if ended == Ended::Done {
                 // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
                 unsafe { (task.vtable().drop_output)(task.task) };
@@ -342,7 +342,7 @@ unsafe fn give_up_unjoined<M>(task: TaskView<'_, M>, leave: fn(&State) -> Next) 
         // function panics.
         Detached::Pending(_registered) => {
             let _held = task.hold();
-            let outcome = leave(task.state());
+            let outcome = leave(&task.header().state);
             // SAFETY: this is the state word's answer, and `_held` keeps rule 3.
             unsafe { task.follow(outcome) };
         }
@@ -436,7 +436,7 @@ impl Drop for AbortHandle {
         let task = self.view();
         // SAFETY: this is the state word's answer. Giving up a waker asks to schedule only an
         // orphan, and `schedule_orphan` holds a reference of its own.
-        unsafe { task.follow(task.state().drop_waker()) };
+        unsafe { task.follow(task.header().state.drop_waker()) };
     }
 }
 

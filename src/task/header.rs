@@ -21,9 +21,9 @@ use crate::{
 #[repr(C)]
 pub(super) struct Header {
     waker: waker::Header,
-    state: State,
-    join: Completion,
-    link: Link,
+    pub(super) state: State,
+    pub(super) join: Completion,
+    pub(super) link: Link,
     pub(super) origin: Origin,
 }
 
@@ -154,49 +154,25 @@ unsafe impl Sync for Task {}
 
 /// What the other files of the module know of a task that is alive. `view.rs` has what is public.
 impl<'a, M> TaskView<'a, M> {
+    /// Returns what all tasks have. A function of the state word or of the join word may give up
+    /// what keeps the task alive, so that it is freed while the reference to that word is in use,
+    /// which is used only for atomic operations.
     #[inline]
-    fn header(self) -> *mut Header {
-        self.task.0.as_ptr()
-    }
-
-    /// Returns the state word. Its functions may give up what keeps the task alive, so that it is
-    /// freed while the reference is in use, which is used only for atomic operations.
-    #[inline]
-    pub(super) fn state(self) -> &'a State {
+    pub(super) fn header(self) -> &'a Header {
         // SAFETY: the task is alive.
-        unsafe { &(*self.header()).state }
-    }
-
-    /// Returns the join word. Once it is finished or detached, the task may be freed while the
-    /// reference is in use, as for `state`.
-    #[inline]
-    pub(super) fn join(self) -> &'a Completion {
-        // SAFETY: the task is alive.
-        unsafe { &(*self.header()).join }
+        unsafe { self.task.0.as_ref() }
     }
 
     #[inline]
     pub(super) fn vtable(self) -> &'static VTable {
-        // SAFETY: the task is alive, and the field is never written.
-        let header = unsafe { &(*self.header()).waker };
-        // SAFETY: `allocate` made the waker header from a `VTable` that lives forever.
-        unsafe { &*header.vtable.cast::<VTable>() }
-    }
-
-    #[inline]
-    pub(super) fn link(self) -> &'a Link {
-        // SAFETY: the task is alive.
-        unsafe { &(*self.header()).link }
-    }
-
-    pub(super) fn origin(self) -> &'a Origin {
-        // SAFETY: the task is alive.
-        unsafe { &(*self.header()).origin }
+        // SAFETY: `allocate` made the waker header from a `VTable` that lives forever, and nobody
+        // writes it.
+        unsafe { &*self.header().waker.vtable.cast::<VTable>() }
     }
 
     /// Returns how the task has ended, as far as the join word shows it.
     pub(super) fn ended(self) -> Option<Ended> {
-        self.join().ended()
+        self.header().join.ended()
     }
 
     /// Returns whether the task has ended. Once it has returned true, it always does, to every
@@ -206,12 +182,12 @@ impl<'a, M> TaskView<'a, M> {
     /// takes it out: for a moment if it registers, and for good if it detaches, which the state
     /// word shows later. So a look that has found the end leaves a note of it.
     pub(super) fn has_ended(self) -> bool {
-        if self.link().has_noted_end() || self.state().snapshot().is_finished() {
+        if self.header().link.has_noted_end() || self.header().state.snapshot().is_finished() {
             return true;
         }
         let has_ended = self.ended().is_some();
         if has_ended {
-            self.link().note_end();
+            self.header().link.note_end();
         }
         has_ended
     }
@@ -219,12 +195,12 @@ impl<'a, M> TaskView<'a, M> {
     /// Cancels the task, which its next run finds.
     pub(super) fn abort(self) {
         // SAFETY: this is the state word's answer, and the task outlives the call.
-        unsafe { self.follow(self.state().abort()) }
+        unsafe { self.follow(self.header().state.abort()) }
     }
 
     /// Cancels the task. Returns its next runnable, if the task was idle.
     pub(super) fn abort_idle(self) -> Option<Runnable<M>> {
-        match self.state().abort() {
+        match self.header().state.abort() {
             // SAFETY: the state word has said that there is a runnable, which no one else has.
             Next::Schedule => Some(unsafe { Runnable::from_task(self.task) }),
             _ => None,
@@ -233,7 +209,7 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Makes a waker.
     pub(super) fn new_waker(self) -> Waker {
-        self.state().add_waker();
+        self.header().state.add_waker();
         // SAFETY: this is a task's header, whose functions follow the contract, and the reference
         // was just added.
         unsafe { ThinWaker::waker_from_header(self.task.0.cast()) }
@@ -241,7 +217,7 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Takes a reference, as a waker has one.
     pub(super) fn reference(self) -> AbortHandle {
-        self.state().add_waker();
+        self.header().state.add_waker();
         AbortHandle(self.task)
     }
 
@@ -260,7 +236,7 @@ impl<'a, M> TaskView<'a, M> {
     #[inline]
     pub(super) unsafe fn finish(self, finisher: Finisher) {
         // SAFETY: this is the state word's answer, which is not to schedule.
-        unsafe { self.follow(self.state().finish(finisher)) }
+        unsafe { self.follow(self.header().state.finish(finisher)) }
     }
 
     /// Hands a new runnable to the schedule function.
@@ -284,7 +260,7 @@ impl<'a, M> TaskView<'a, M> {
     pub(super) unsafe fn take_output<T>(self) -> Result<T, PanicPayload> {
         // SAFETY: passed on from the caller.
         let stage = unsafe { (self.vtable().output)(self.task) };
-        if self.state().snapshot().is_panicked() {
+        if self.header().state.snapshot().is_panicked() {
             // SAFETY: the stage holds the panic, which counts as moved out from here on.
             let payload = unsafe { stage.cast::<PanicPayload>().read() };
             return Err(payload);
@@ -333,7 +309,7 @@ impl<'a, M> TaskView<'a, M> {
     #[cold]
     unsafe fn schedule_orphan(self) {
         let stored = self.vtable().schedule_is_stored;
-        self.state().revive_orphan(stored);
+        self.header().state.revive_orphan(stored);
         let _held = stored.then(|| AbortHandle(self.task));
         // SAFETY: an orphan has no runnable, and the word now says that there is one. `_held` keeps
         // rule 3.
@@ -349,8 +325,8 @@ impl<'a, M> TaskView<'a, M> {
         }
         let spawned = self.spawned();
         out.field("spawned", &format_args!("{spawned}"));
-        out.field("join", self.join());
-        out.field("state", &self.state().snapshot()).finish()
+        out.field("join", &self.header().join);
+        out.field("state", &self.header().state.snapshot()).finish()
     }
 }
 
@@ -379,7 +355,8 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
     unsafe fn clone(header: NonNull<waker::Header>) {
         // SAFETY: the caller holds a waker, or runs the task.
         unsafe { Task(header.cast()).view::<()>() }
-            .state()
+            .header()
+            .state
             .add_waker();
     }
     unsafe fn wake(header: NonNull<waker::Header>) {
@@ -396,7 +373,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
             // SAFETY: the caller holds a waker, and gives it up.
             return unsafe { drop(header) };
         }
-        let outcome = view.state().wake_by_value();
+        let outcome = view.header().state.wake_by_value();
         // SAFETY: this is the state word's answer, and the schedule function is not stored.
         unsafe { view.follow(outcome) }
     }
@@ -409,7 +386,7 @@ pub(super) const fn waker(family: Option<&'static waker::Family>) -> waker::VTab
         let view = unsafe { task.view::<()>() };
         // SAFETY: this is the state word's answer. A running task has unconsumed wake-ups, so if
         // the answer is to schedule, the caller holds a waker, which outlives the call.
-        unsafe { view.follow(view.state().wake()) }
+        unsafe { view.follow(view.header().state.wake()) }
     }
     unsafe fn drop(header: NonNull<waker::Header>) {
         // This gives up the caller's reference.

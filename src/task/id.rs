@@ -77,7 +77,7 @@ impl<M> Runnable<M> {
     /// assert_eq!(data.downcast_ref::<String>(), Some(&text));
     /// ```
     pub fn attach(&self, make: impl FnOnce(Id) -> Box<dyn Any + Send + Sync>) -> bool {
-        self.view().origin().attach(make)
+        self.view().header().origin.attach(make)
     }
 }
 
@@ -98,12 +98,12 @@ impl AbortHandle {
 impl<'a, M> TaskView<'a, M> {
     /// Returns the identity of the task.
     pub fn id(&self) -> Id {
-        self.origin().id()
+        self.header().origin.id()
     }
 
     /// Returns the identity of the task, if somebody has asked for it.
     pub(super) fn known_id(&self) -> Option<Id> {
-        Some(self.origin().look().err()?.value().0)
+        Some(self.header().origin.look().err()?.value().0)
     }
 
     /// Returns the value that was [attached](super::Runnable::attach) to the task.
@@ -111,7 +111,7 @@ impl<'a, M> TaskView<'a, M> {
     /// # Cost
     /// Two loads.
     pub fn data(&self) -> Option<&'a (dyn Any + Send + Sync)> {
-        self.origin().data()
+        self.header().origin.data()
     }
 }
 
@@ -177,18 +177,13 @@ impl Origin {
         let id = Id(unique());
         let value = UnsafeCell::new((id, make(id)));
         let known = NonNull::from(Box::leak(Box::new(Known { spawned, value })));
-        let given = self.0.compare_exchange(
-            NonNull::from(spawned).as_ptr().cast(),
-            known
-                .as_ptr()
-                .cast::<()>()
-                .map_addr(|address| address | KNOWN),
-            // ORDERING: give, given. Release and Acquire, with `look` and each other: the block is
-            // written.
-            order!(give: Release),
-            order!(given: Acquire),
-        );
-        let Err(word) = given else {
+        let before = NonNull::from(spawned).as_ptr().cast();
+        let word = known.as_ptr().cast::<()>();
+        let word = word.map_addr(|address| address | KNOWN);
+        // ORDERING: give, given. Release and Acquire, with `look` and each other: the block is
+        // written.
+        let (done, failed) = (order!(give: Release), order!(given: Acquire));
+        let Err(word) = self.0.compare_exchange(before, word, done, failed) else {
             // SAFETY: it is written, and lives as long as `self`, which owns it now.
             return (unsafe { known.as_ref() }, true);
         };

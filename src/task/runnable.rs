@@ -239,7 +239,7 @@ impl<M> Runnable<M> {
     /// Returns a word for the queue that this runnable is kept in.
     #[inline]
     pub fn link(&self) -> &Link {
-        self.view().link()
+        &self.view().header().link
     }
 
     /// Returns the word for the queue of a runnable that is kept as an address.
@@ -250,7 +250,7 @@ impl<M> Runnable<M> {
     #[inline]
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
-        unsafe { Task::from_ptr(raw).view::<()>() }.link()
+        &unsafe { Task::from_ptr(raw).view::<()>() }.header().link
     }
 
     /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the

@@ -66,7 +66,7 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
         let guard = AbortOnUnwind(|| "a schedule function's `pending` panicked");
         self.hooks().pending(&PendingTask { view, seen });
         forget(guard);
-        match self.view.state().idle(seen) {
+        match self.view.header().state.idle(seen) {
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
@@ -83,7 +83,7 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
             OnIdle::Orphan => {
                 // An orphan belongs to the caller alone. From here on it counts as running, because
                 // `ended` may make a waker of it.
-                self.view.state().revive_orphan(false);
+                self.view.header().state.revive_orphan(false);
                 // SAFETY: the word says that there is a runnable, and the stage holds the future.
                 let waiter = unsafe { (self.view.vtable().cancel)(self.view.task) };
                 debug_assert!(waiter.is_none(), "an orphan has no waiter");
@@ -130,7 +130,7 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
         let stage = unsafe { (self.view.vtable().output)(self.view.task) };
         // SAFETY: the stage is empty, and has room for a panic.
         unsafe { stage.cast::<PanicPayload>().write(payload) };
-        self.view.state().set_panicked();
+        self.view.header().state.set_panicked();
         let drop_output = self.view.vtable().drop_output;
         // SAFETY: the stage holds the panic, and the state word says so.
         unsafe { self.complete(seen, Ended::Done, drop_output) }
@@ -150,7 +150,7 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
         how: Ended,
         drop_output: unsafe fn(Task),
     ) -> Option<ThinWaker> {
-        let join = self.view.join();
+        let join = &self.view.header().join;
         let completed = match seen.has_handle() {
             false => Completed::Detached,
             // SAFETY: the runnable keeps the task alive, and the runner finishes the join word only

@@ -231,10 +231,9 @@ impl State {
         // to the run that it causes.
         let before = Snapshot(self.0.fetch_add(WAKE, order!(wake: Release)));
         self.check_wakes(before);
-        if before.wakes() == 0 {
-            Next::Schedule
-        } else {
-            Next::Nothing
+        match before.wakes() {
+            0 => Next::Schedule,
+            _ => Next::Nothing,
         }
     }
 

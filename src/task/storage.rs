@@ -155,9 +155,8 @@ impl<const SIZE: usize> Slot<SIZE> {
     fn take(&self) -> Option<FreeSlot<SIZE>> {
         // ORDERING: take, taken. Acquire, with the Release of `give_back`: all use of the slot by
         // the task before is over. On failure no other memory is read because of the value.
-        let exchange =
-            self.state
-                .compare_exchange(FREE, TAKEN, order!(take: Acquire), order!(taken: Relaxed));
+        let (done, failed) = (order!(take: Acquire), order!(taken: Relaxed));
+        let exchange = self.state.compare_exchange(FREE, TAKEN, done, failed);
         exchange.ok()?;
         self.owner.with_mut(|_| ());
         Some(FreeSlot(self.into()))
@@ -188,10 +187,10 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
         F: Future<Output: Send + 'static> + Send + 'static,
         S: Fn(Runnable) + Send + Sync + 'static,
     {
-        let Some(slot) = self.reserve() else {
-            return Err(Full(future));
-        };
-        Ok(Builder::new().slot(slot).spawn(|()| future, schedule))
+        match self.reserve() {
+            Some(slot) => Ok(Builder::new().slot(slot).spawn(|()| future, schedule)),
+            None => Err(Full(future)),
+        }
     }
 
     /// Makes a task without a handle in a free slot, as
@@ -205,11 +204,12 @@ impl<const SIZE: usize, const N: usize> TaskPool<SIZE, N> {
         F: Future + Send + 'static,
         S: Fn(Runnable) + Send + Sync + 'static,
     {
-        let Some(slot) = self.reserve() else {
-            return Err(Full(future));
-        };
-        let builder = Builder::new().slot(slot);
-        Ok(builder.spawn_detached(|()| future, schedule))
+        match self.reserve() {
+            Some(slot) => Ok(Builder::new()
+                .slot(slot)
+                .spawn_detached(|()| future, schedule)),
+            None => Err(Full(future)),
+        }
     }
 
     /// Reserves a slot for a task that a [`Builder`] makes: with metadata, or of a future that is

@@ -51,24 +51,24 @@ impl<'a, M> TaskView<'a, M> {
 
     /// Returns where the task was spawned.
     pub fn spawned(&self) -> &'static Location<'static> {
-        self.origin().spawned()
+        self.header().origin.spawned()
     }
 
     /// Returns whether the task has a handle, which learns how it ends. A handle may be dropped
     /// right after this call.
     pub fn has_handle(&self) -> bool {
-        self.state().snapshot().has_handle()
+        self.header().state.snapshot().has_handle()
     }
 
     /// Returns whether the task is queued or running, or has ended. Otherwise it waits to be woken.
     pub fn is_runnable(&self) -> bool {
-        self.state().snapshot().wakes() > 0
+        self.header().state.snapshot().wakes() > 0
     }
 
     /// Returns how many wakers of the task exist. If a task that waits has none, it will never be
     /// polled again, unless it is cancelled.
     pub fn wakers(&self) -> usize {
-        self.state().snapshot().refs() as usize
+        self.header().state.snapshot().refs() as usize
     }
 
     /// Returns the address of the object that the end of the task will wake, or `None` if nobody
@@ -83,7 +83,7 @@ impl<'a, M> TaskView<'a, M> {
     /// # Cost
     /// One load.
     pub fn waiter(&self) -> Option<usize> {
-        self.join().registered()
+        self.header().join.registered()
     }
 }
 
@@ -99,7 +99,7 @@ impl<M> PendingTask<'_, M> {
     /// that was not may be woken right after this call.
     #[inline]
     pub fn is_woken(&self) -> bool {
-        self.state().is_woken_since(self.seen)
+        self.header().state.is_woken_since(self.seen)
     }
 }
 

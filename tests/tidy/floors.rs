@@ -21,7 +21,7 @@ const BUILDINGS: [Building; 3] = [
     Building {
         package: "",
         below: &[
-            &["waker"],
+            &["guard", "waker"],
             &["host"],
             &["budget"],
             &["park"],
