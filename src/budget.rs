@@ -116,7 +116,12 @@ thread_local! {
     static BUDGET: Budget = const {
         Budget {
             left: Cell::new(UNLIMITED),
-            refusals: Cell::new(Refusals::NONE),
+            refusals: Cell::new(Refusals {
+                first: 0,
+                newcomers: 0,
+                in_a_row: 0,
+                refills: 0,
+            }),
             ticket: Cell::new(0),
             chance: Cell::new(SEED),
         }
@@ -124,7 +129,7 @@ thread_local! {
 }
 
 /// What one poll has refused.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Refusals {
     /// The first ticket since the budget was refilled. Older ones are of an earlier poll.
     first: u32,
@@ -136,22 +141,13 @@ struct Refusals {
     refills: u32,
 }
 
-impl Refusals {
-    const NONE: Self = Self {
-        first: 0,
-        newcomers: 0,
-        in_a_row: 0,
-        refills: 0,
-    };
-}
-
 impl Budget {
     /// Judges an operation for which no budget is left. Returns whether it is let through.
     fn judge(&self, ticket: &mut u32) -> bool {
         let mut refusals = match self.left.replace(REFUSED) & REFUSED {
             0 => Refusals {
                 first: self.next_ticket(),
-                ..Refusals::NONE
+                ..Refusals::default()
             },
             _ => self.refusals.get(),
         };
@@ -187,7 +183,7 @@ impl Budget {
             if refusals.in_a_row > IN_A_ROW + refusals.refills {
                 *refusals = Refusals {
                     refills: refusals.refills + 1,
-                    ..Refusals::NONE
+                    ..Refusals::default()
                 };
                 return Some(OPERATIONS);
             }

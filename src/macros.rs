@@ -28,10 +28,11 @@ macro_rules! shows {
     };
 }
 
-/// Implements `Default` by `new`.
+/// Implements `Default` by `new`, which may be told its caller.
 macro_rules! default_is_new {
     ($type:ident) => {
         impl Default for $type {
+            #[track_caller]
             fn default() -> Self {
                 Self::new()
             }

@@ -96,12 +96,7 @@ impl Family {
     }
 }
 
-impl Default for Family {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new()
-    }
-}
+default_is_new!(Family);
 
 /// The first field of every object that can be a [`ThinWaker`] without being boxed.
 ///
@@ -481,52 +476,39 @@ pub fn is_of(waker: &Waker, family: &'static Family) -> bool {
 /// registered = Registration::of(Waker::noop());
 /// assert!(registered.is_of(Waker::noop()));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Registration {
-    data: *const (),
-    vtable: *const RawWakerVTable,
+    data: usize,
+    vtable: usize,
 }
-
-// SAFETY: the addresses are compared, never followed.
-unsafe impl Send for Registration {}
-// SAFETY: as for `Send`.
-unsafe impl Sync for Registration {}
 
 impl Registration {
     /// A marker by which the owner of an ended word may remember the end. It is that of no waker,
     /// because a table is never null.
-    pub(crate) const ENDED: Self = Self {
-        data: ptr::without_provenance(1),
-        vtable: ptr::null(),
-    };
+    pub(crate) const ENDED: Self = Self { data: 1, vtable: 0 };
 
     /// Creates the memory of no waker.
     pub const fn new() -> Self {
-        Self {
-            data: ptr::null(),
-            vtable: ptr::null(),
-        }
+        Self { data: 0, vtable: 0 }
     }
 
     /// Creates the memory of a waker.
     #[inline]
     pub fn of(waker: &Waker) -> Self {
         Self {
-            data: waker.data(),
-            vtable: waker.vtable(),
+            data: waker.data().addr(),
+            vtable: ptr::from_ref(waker.vtable()).addr(),
         }
     }
 
     /// Returns whether this is the memory of `waker`.
     #[inline]
     pub fn is_of(self, waker: &Waker) -> bool {
-        self.data == waker.data() && ptr::eq(self.vtable, waker.vtable())
+        self == Self::of(waker)
     }
 
     #[inline]
     pub(crate) fn is_ended(self) -> bool {
-        self.vtable.is_null() && !self.data.is_null()
+        self == Self::ENDED
     }
 }
-
-default_is_new!(Registration);

@@ -62,6 +62,8 @@ struct Inner {
     thread: Thread,
 }
 
+retires!(Inner: references, state, own);
+
 static TABLE: VTable = {
     unsafe fn clone(header: NonNull<Header>) {
         // SAFETY: the block is alive, because the caller holds a reference.
@@ -101,9 +103,7 @@ static TABLE: VTable = {
         fence(order!(free: Acquire));
         // SAFETY: that was the last reference, so the block is ours alone.
         let owned = unsafe { &mut *inner.as_ptr() };
-        owned.references.retire();
-        owned.state.retire();
-        owned.own.retire();
+        owned.retire();
         // SAFETY: the block is ours alone, initialised, and not used after this.
         unsafe { inner.drop_in_place() };
         // SAFETY: allocated in `Parker::new` as an `Inner`.

@@ -98,7 +98,7 @@ pub(super) fn allocate<'a, F: Future, S: Schedule<M>, M: 'a, N: Name, P: Place>(
     // SAFETY: as above.
     unsafe { place.write(name) };
     // SAFETY: everything but the stage is written, and no one else knows the task.
-    let unmade = unwind::OnUnwind(|| unsafe { drop_parts::<P, _, _, _, _>(cell) });
+    let unmade = OnDrop(|| unwind::quietly(|| unsafe { drop_parts::<P, _, _, _, _>(cell) }));
     // SAFETY: the header and the metadata were just written. The future may keep the reference,
     // because it is dropped before the metadata.
     let view = unsafe { task.view() };
@@ -220,7 +220,8 @@ impl<'a, F: Future, S: Schedule<M>, M, N: Name, P: Place> Typed<'a, F, S, M, N, 
         self.stage().with_mut(|stage| {
             // SAFETY: the stage is the runner's (rule 1), and holds the future, which is not used
             // after its poll has panicked.
-            let panics = unwind::OnUnwind(|| unsafe { stage.cast::<F>().drop_in_place() });
+            let dropped = || unsafe { stage.cast::<F>().drop_in_place() };
+            let panics = OnDrop(|| unwind::quietly(dropped));
             // SAFETY: the stage is the runner's (rule 1) and holds the future.
             let future = unsafe { &mut *stage.cast::<F>() };
             // SAFETY: the future stays where it is until it is dropped in place.

@@ -61,6 +61,7 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// runnable.schedule();
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
+#[doc(alias = "Task")]
 #[must_use = "dropping a `JoinHandle` cancels its task, and so does `let _ =`: await the handle, or let the task run on by `detach()` or `spawn_detached`"]
 #[repr(C)]
 pub struct JoinHandle<T, M = ()> {
@@ -82,6 +83,9 @@ unsafe impl<T: Send, M: Send + Sync> Sync for JoinHandle<T, M> {}
 impl<T, M> Unpin for JoinHandle<T, M> {}
 impl<T, M> UnwindSafe for JoinHandle<T, M> {}
 impl<T, M> RefUnwindSafe for JoinHandle<T, M> {}
+
+/// The output or the panic of a task that has ended, or `None` if it was cancelled.
+type Ending<T> = Option<Result<T, PanicPayload>>;
 
 impl<T, M> JoinHandle<T, M> {
     /// # Safety
@@ -124,9 +128,7 @@ impl<T, M> JoinHandle<T, M> {
     /// # Cost
     /// At most one atomic read-modify-write, unless another thread changes the task meanwhile.
     pub fn abort(&self) {
-        if !self.is_finished() {
-            self.view().abort();
-        }
+        self.view().abort();
     }
 
     /// Cancels the task as [`abort`](JoinHandle::abort) does, but returns the runnable if the task
@@ -184,7 +186,7 @@ impl<T, M> JoinHandle<T, M> {
     /// Returns whether the task has ended, with an output, a panic or its cancellation, so that
     /// awaiting it would not wait.
     pub fn is_finished(&self) -> bool {
-        self.view().ended().is_some()
+        self.view().header().join.ended().is_some()
     }
 
     /// Returns the metadata that the task was made with.
@@ -267,10 +269,7 @@ impl<T, M> JoinHandle<T, M> {
 
     /// Polls for the output or the panic of the task, or for `None` if it was cancelled.
     #[inline]
-    pub(super) fn poll_ended(
-        &mut self,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<T, PanicPayload>>> {
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Ending<T>> {
         assert!(
             !self.registration.is_ended(),
             "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
@@ -309,8 +308,10 @@ impl<T, M> JoinHandle<T, M> {
 #[inline]
 unsafe fn give_up<M>(task: TaskView<'_, M>, registration: Registration, leave: fn(&State) -> Next) {
     if registration.is_ended() {
-        // SAFETY: passed on from the caller, which has taken the result.
-        unsafe { task.finish(Finisher::Handle) }
+        let outcome = task.header().state.finish(Finisher::Handle);
+        // SAFETY: this is the state word's answer, which is not to schedule. The handle is given
+        // up, and has taken the result.
+        unsafe { task.follow(outcome) }
     } else {
         // SAFETY: passed on from the caller.
         unsafe { give_up_unjoined(task, leave) }
@@ -321,7 +322,7 @@ unsafe fn give_up<M>(task: TaskView<'_, M>, registration: Registration, leave: f
 /// The caller has the handle of the task, which has not taken the result, and gives it up.
 #[inline(never)]
 unsafe fn give_up_unjoined<M>(task: TaskView<'_, M>, leave: fn(&State) -> Next) {
-    let detached = match task.ended() {
+    let detached = match task.header().join.ended() {
         Some(ended) => Detached::Finished(ended),
         // SAFETY: the handle keeps the task alive, and this is its last act on the word.
         None => unsafe { Completion::raw_detach(&task.header().join) },
@@ -334,9 +335,10 @@ unsafe fn give_up_unjoined<M>(task: TaskView<'_, M>, leave: fn(&State) -> Next) 
                 // SAFETY: ended with an output or a panic in the stage, which is the handle's now.
                 unsafe { (task.vtable().drop_output)(task.task) };
             }
-            // SAFETY: the handle is given up. The stage is empty: the result was dropped above, or
-            // there was none.
-            unsafe { task.finish(Finisher::Handle) };
+            let outcome = task.header().state.finish(Finisher::Handle);
+            // SAFETY: this is the state word's answer, which is not to schedule. The handle is
+            // given up. The stage is empty: the result was dropped above, or there was none.
+            unsafe { task.follow(outcome) };
         }
         // The registered waker is user code, so it is dropped last, and also if the schedule
         // function panics.
@@ -413,9 +415,7 @@ impl AbortHandle {
 
     /// Cancels the task without waiting for it, as [`JoinHandle::abort`] does.
     pub fn abort(&self) {
-        if !self.is_finished() {
-            self.view().abort();
-        }
+        self.view().abort();
     }
 
     /// Returns whether the task has ended. Once an abort handle of the task has returned true, all
@@ -463,6 +463,7 @@ impl<T, M> Future for JoinResult<T, M> {
 /// The future of [`JoinHandle::fallible`] and of [`JoinHandle::cancel`]: the output, or `None` if
 /// the task was cancelled. It is ready once the task's future has been dropped. Dropping it cancels
 /// the task.
+#[doc(alias = "FallibleTask")]
 #[must_use = "await this to know how the task ends; dropping it cancels the task"]
 pub struct Fallible<T, M = ()> {
     handle: JoinHandle<T, M>,

@@ -9,10 +9,10 @@ use core::{fmt, marker::PhantomData, ops::Deref, panic::Location, ptr::NonNull, 
 use super::apart::is_large;
 use super::{
     AbortHandle, Link, Origin, PanicPayload, Runnable, ScheduleInfo, TaskView, polled,
-    state::{Finisher, Next, State},
+    state::{Next, State},
 };
 use crate::{
-    completion::{Completion, Ended},
+    completion::Completion,
     waker::{self, ThinWaker},
 };
 
@@ -109,15 +109,6 @@ pub(super) enum OnAgain {
 pub(super) struct Task(pub(super) NonNull<Header>);
 
 impl Task {
-    /// Returns the address, for a runnable's or a handle's `into_raw`.
-    pub(super) fn as_ptr(self) -> NonNull<()> {
-        self.0.cast()
-    }
-
-    pub(super) fn from_ptr(raw: NonNull<()>) -> Self {
-        Self(raw.cast())
-    }
-
     /// Looks at the task. Everything that needs no more than its life is a function of the view.
     ///
     /// # Safety
@@ -143,7 +134,7 @@ impl Task {
         // SAFETY: alive until freed below.
         let view = unsafe { self.view::<()>() };
         // SAFETY: passed on from the caller.
-        unsafe { view.free() }
+        unsafe { (view.vtable().free)(self) }
     }
 }
 
@@ -170,11 +161,6 @@ impl<'a, M> TaskView<'a, M> {
         unsafe { &*self.header().waker.vtable.cast::<VTable>() }
     }
 
-    /// Returns how the task has ended, as far as the join word shows it.
-    pub(super) fn ended(self) -> Option<Ended> {
-        self.header().join.ended()
-    }
-
     /// Returns whether the task has ended. Once it has returned true, it always does, to every
     /// thread that the answer happens before.
     ///
@@ -185,17 +171,19 @@ impl<'a, M> TaskView<'a, M> {
         if self.header().link.has_noted_end() || self.header().state.snapshot().is_finished() {
             return true;
         }
-        let has_ended = self.ended().is_some();
+        let has_ended = self.header().join.ended().is_some();
         if has_ended {
             self.header().link.note_end();
         }
         has_ended
     }
 
-    /// Cancels the task, which its next run finds.
+    /// Cancels the task, which its next run finds, unless it has ended.
     pub(super) fn abort(self) {
-        // SAFETY: this is the state word's answer, and the task outlives the call.
-        unsafe { self.follow(self.header().state.abort()) }
+        if !self.has_ended() {
+            // SAFETY: this is the state word's answer, and the task outlives the call.
+            unsafe { self.follow(self.header().state.abort()) }
+        }
     }
 
     /// Cancels the task. Returns its next runnable, if the task was idle.
@@ -226,17 +214,6 @@ impl<'a, M> TaskView<'a, M> {
     pub(super) fn hold(self) -> Option<AbortHandle> {
         let stored = self.vtable().schedule_is_stored;
         stored.then(|| self.reference())
-    }
-
-    /// Gives up the finisher of the task, which has ended.
-    ///
-    /// # Safety
-    /// The caller has the runnable, or has the handle, as `finisher` says, and gives it up. The
-    /// other of the two does not take over the task, whose stage is empty.
-    #[inline]
-    pub(super) unsafe fn finish(self, finisher: Finisher) {
-        // SAFETY: this is the state word's answer, which is not to schedule.
-        unsafe { self.follow(self.header().state.finish(finisher)) }
     }
 
     /// Hands a new runnable to the schedule function.
@@ -275,14 +252,6 @@ impl<'a, M> TaskView<'a, M> {
         Ok(unsafe { stage.cast::<T>().read() })
     }
 
-    /// # Safety
-    /// The state word has told the caller to free (rule 4), and the stage is empty.
-    #[inline]
-    pub(super) unsafe fn free(self) {
-        // SAFETY: passed on from the caller.
-        unsafe { (self.vtable().free)(self.task) }
-    }
-
     /// Does what a transition has left to do.
     ///
     /// # Safety
@@ -296,7 +265,7 @@ impl<'a, M> TaskView<'a, M> {
             Next::Schedule => unsafe { self.schedule(ScheduleInfo::WOKEN) },
             // SAFETY: the state word has said so. The task is finished and has no handle, so the
             // stage is empty.
-            Next::Free => unsafe { self.free() },
+            Next::Free => unsafe { (self.vtable().free)(self.task) },
             // SAFETY: the state word has said so.
             Next::Orphan => unsafe { self.schedule_orphan() },
         }

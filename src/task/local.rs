@@ -9,9 +9,7 @@ use core::{
     task::{Context, Poll},
 };
 
-use super::{
-    Builder, JoinHandle, Runnable, Schedule, builder::Name, storage::Place, unwind::AbortOnUnwind,
-};
+use super::{Builder, JoinHandle, Runnable, Schedule, builder::Name, storage::Place, unwind};
 use joint_switch::{this_thread, thread::ThreadId};
 
 /// Makes a task of a future that must stay on this thread. The runnable may be sent to other
@@ -88,6 +86,9 @@ impl<F> Checked<F> {
     }
 }
 
+const DROPPED_ELSEWHERE: &str =
+    "a local future that has been polled must be dropped by the thread that polled it";
+
 #[cold]
 fn wrong_thread(what: &str, spawned: &Location<'_>) -> ! {
     panic!(
@@ -119,12 +120,11 @@ impl<F> Drop for Checked<F> {
     #[inline]
     fn drop(&mut self) {
         if !self.is_at_home() {
-            let _end = self.polled.then(|| {
-                AbortOnUnwind(
-                    || "a local future that has been polled must be dropped by the thread that polled it",
-                )
-            });
-            wrong_thread("dropped", self.spawned);
+            let fail = || wrong_thread("dropped", self.spawned);
+            match self.polled {
+                true => unwind::or_abort(|| DROPPED_ELSEWHERE, fail),
+                false => fail(),
+            }
         }
         // SAFETY: dropped here, once.
         unsafe { ManuallyDrop::drop(&mut self.future) };

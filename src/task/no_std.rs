@@ -6,10 +6,8 @@ use super::{Payload, header::Task, unwind::or_abort};
 /// Runs `f`. If it panics, the program ends.
 #[inline]
 pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, Payload> {
-    or_abort(
-        || "a task panicked, which `joint` cannot catch without its feature `std`",
-        || Ok(f()),
-    )
+    let why = || "a task panicked, which `joint` cannot catch without its feature `std`";
+    or_abort(why, || Ok(f()))
 }
 
 /// Never called, because no panic is caught.

@@ -10,10 +10,8 @@ use joint_switch::unique;
 /// end.
 fn call<R>(f: impl FnOnce(OnPanic) -> R) -> Option<R> {
     let on = host::part(|host| host.on_panic)?;
-    Some(unwind::or_abort(
-        || "a function of `Host::on_panic` panicked",
-        || f(on),
-    ))
+    let why = || "a function of `Host::on_panic` panicked";
+    Some(unwind::or_abort(why, || f(on)))
 }
 
 /// Returns the number of a payload that was caught, if anybody asks for it.

@@ -211,7 +211,7 @@ impl<M> Runnable<M> {
     #[inline]
     pub unsafe fn raw_view<'a>(raw: NonNull<()>) -> TaskView<'a, M> {
         // SAFETY: passed on from the caller.
-        unsafe { Task::from_ptr(raw).view() }
+        unsafe { Task(raw.cast()).view() }
     }
 
     /// Looks at the task, which is alive while its runnable is borrowed.
@@ -250,14 +250,14 @@ impl<M> Runnable<M> {
     #[inline]
     pub unsafe fn raw_link<'a>(raw: NonNull<()>) -> &'a Link {
         // SAFETY: the runnable that the address stands for keeps the task alive.
-        &unsafe { Task::from_ptr(raw).view::<()>() }.header().link
+        &unsafe { Task(raw.cast()).view::<()>() }.header().link
     }
 
     /// Returns the task's address, as [`into_raw`](Runnable::into_raw) does, and keeps the
     /// runnable. The address owns nothing.
     #[inline]
     pub fn as_ptr(&self) -> NonNull<()> {
-        self.task.as_ptr()
+        self.task.0.cast()
     }
 
     /// Returns the task's name, if it has one.
@@ -280,7 +280,7 @@ impl<M> Runnable<M> {
     /// [`from_raw`](Runnable::from_raw). If the address is dropped instead, the task is leaked, and
     /// its waiter waits forever.
     pub fn into_raw(self) -> NonNull<()> {
-        ManuallyDrop::new(self).task.as_ptr()
+        ManuallyDrop::new(self).task.0.cast()
     }
 
     /// Turns a task's address back into its runnable.
@@ -292,7 +292,7 @@ impl<M> Runnable<M> {
     ///   `M`, and it is aligned as an `M` is.
     pub unsafe fn from_raw(raw: NonNull<()>) -> Self {
         // SAFETY: passed on from the caller.
-        unsafe { Self::from_task(Task::from_ptr(raw)) }
+        unsafe { Self::from_task(Task(raw.cast())) }
     }
 }
 

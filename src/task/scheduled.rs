@@ -2,10 +2,7 @@
 //! metadata: most of it is compiled once for all tasks of an executor. The rules of access are
 //! those of `cell.rs`.
 
-use core::{
-    marker::PhantomData,
-    mem::{ManuallyDrop, forget},
-};
+use core::{marker::PhantomData, mem::ManuallyDrop};
 
 use super::{
     EndedTask, PanicPayload, Payload, PendingTask, Runnable, Schedule, ScheduleInfo, TaskEnd,
@@ -14,7 +11,7 @@ use super::{
     message_of,
     schedule::is_stored,
     state::{Finisher, OnIdle, Snapshot},
-    unwind::{self, AbortOnUnwind},
+    unwind,
 };
 use crate::{
     completion::{Completed, Completion, Ended},
@@ -63,9 +60,8 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
     #[inline(always)]
     pub(super) unsafe fn idle(&self, seen: Snapshot, again: OnAgain) -> Ran {
         let view = self.view;
-        let guard = AbortOnUnwind(|| "a schedule function's `pending` panicked");
-        self.hooks().pending(&PendingTask { view, seen });
-        forget(guard);
+        let why = || "a schedule function's `pending` panicked";
+        unwind::or_abort(why, || self.hooks().pending(&PendingTask { view, seen }));
         match self.view.header().state.idle(seen) {
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
@@ -107,10 +103,8 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
         let drop_output = self.view.vtable().drop_output;
         // SAFETY: passed on from the caller.
         let waiter = unsafe { self.complete(seen, Ended::Abandoned, drop_output) };
-        unwind::or_abort(
-            || "waking the waiter of a panicked task panicked again",
-            || waiter.map(ThinWaker::wake),
-        );
+        let why = || "waking the waiter of a panicked task panicked again";
+        unwind::or_abort(why, || waiter.map(ThinWaker::wake));
         unwind::resume(payload)
     }
 
@@ -166,8 +160,10 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
                     // and it holds the result.
                     unsafe { drop_output(self.view.task) };
                 }
-                // SAFETY: the handle does not take over the task, and the stage is empty.
-                unsafe { self.view.finish(Finisher::Runner) };
+                let outcome = self.view.header().state.finish(Finisher::Runner);
+                // SAFETY: this is the state word's answer, which is not to schedule. The handle
+                // does not take over the task, and the stage is empty.
+                unsafe { self.view.follow(outcome) };
                 None
             }
         }
@@ -181,9 +177,8 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
             view: self.view,
             panic_message: panic.and_then(message_of),
         };
-        let guard = AbortOnUnwind(|| "a schedule function's `ended` panicked");
-        self.hooks().ended(&ended, how);
-        forget(guard);
+        let why = || "a schedule function's `ended` panicked";
+        unwind::or_abort(why, || self.hooks().ended(&ended, how));
     }
 
     /// # Safety

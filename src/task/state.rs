@@ -273,14 +273,6 @@ impl State {
         Snapshot(self.0.load(order!(run: Acquire)))
     }
 
-    /// Returns whether the task has more wake-ups than those of `seen`, which its run consumes.
-    /// Once this is true, it stays true until that run ends.
-    #[inline]
-    pub(super) fn is_woken_since(&self, seen: Snapshot) -> bool {
-        // No other memory is read because of it, and the end of the run checks again.
-        self.snapshot().wakes() != seen.wakes()
-    }
-
     /// Ends a pending run, and consumes the wake-ups of `seen`. These are the ones that it started
     /// from, [`less`](Snapshot::less) one if the task has woken itself.
     #[inline]

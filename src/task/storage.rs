@@ -27,8 +27,7 @@ const TAKEN: usize = 1;
 /// `allocate` returns memory for one `T`, which belongs to the caller.
 pub unsafe trait Place {
     /// Whether a large part may have a box of its own (`apart.rs`).
-    #[cfg(feature = "alloc")]
-    const HAS_HEAP: bool;
+    const HAS_HEAP: bool = false;
 
     /// Returns memory for one `T`.
     fn allocate<T>(self) -> NonNull<T>;
@@ -282,9 +281,6 @@ unsafe impl<const SIZE: usize> Sync for FreeSlot<SIZE> {}
 // SAFETY: a slot that is taken belongs to whoever took it, and `allocate` compiles only if a `T`
 // fits.
 unsafe impl<const SIZE: usize> Place for FreeSlot<SIZE> {
-    #[cfg(feature = "alloc")]
-    const HAS_HEAP: bool = false;
-
     #[inline]
     fn allocate<T>(self) -> NonNull<T> {
         const {

@@ -3,6 +3,8 @@
 //! With `std` a panic becomes the task's result. Without `std` it cannot be caught. Other threads
 //! may still use the task, which must not be left half done, so such a panic ends the program.
 
+use crate::guard::OnDrop;
+
 #[cfg(not(feature = "std"))]
 pub(super) use super::no_std::{catch, resume};
 
@@ -17,10 +19,12 @@ pub(super) fn catch<R>(f: impl FnOnce() -> R) -> Result<R, super::Payload> {
 #[cfg(feature = "std")]
 pub(super) use std::panic::resume_unwind as resume;
 
-/// Runs `f`. If it panics, the program ends with the message that `why` returns.
+/// Runs `f`. If it panics, the program ends with the message that `why` returns, because a panic
+/// during unwinding cannot be caught. The guard has no size if the function has none, so it is not
+/// stored before each call.
 #[inline]
 pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R) -> R {
-    let guard = AbortOnUnwind(why);
+    let guard = OnDrop(|| panic!("{}", why()));
     let result = f();
     core::mem::forget(guard);
     result
@@ -35,35 +39,18 @@ pub(super) fn drop_quietly<T>(left: T) {
     or_abort(why, || drop(left));
 }
 
-/// Calls its function if a panic unwinds past it. A panic of the function is caught and dropped,
-/// because a second panic during unwinding would end the program.
-pub(super) struct OnUnwind<F: FnMut()>(pub(super) F);
-
-impl<F: FnMut()> Drop for OnUnwind<F> {
-    #[cold]
-    fn drop(&mut self) {
-        let _ = catch(|| (self.0)()).map_err(drop_quietly);
-    }
+/// Runs `f` while a panic unwinds. A panic of `f` is caught and dropped, because a second panic
+/// during unwinding would end the program.
+#[cold]
+pub(super) fn quietly(f: impl FnOnce()) {
+    let _ = catch(f).map_err(drop_quietly);
 }
 
 /// Ends the program with a message, by a panic that cannot be caught.
 macro_rules! abort {
     ($why:literal) => {{
-        let _abort =
-            $crate::task::unwind::AbortOnUnwind(|| "the panic before this one cannot be caught");
+        let _abort = $crate::guard::OnDrop(|| panic!("the panic before this one cannot be caught"));
         panic!($why)
     }};
 }
 pub(super) use abort;
-
-/// Ends the program with the message that its function returns if a panic unwinds past it, because
-/// its own panic during unwinding cannot be caught. It has no size if the function has none, so it
-/// is not stored before each call.
-pub(super) struct AbortOnUnwind<W: Fn() -> &'static str>(pub(super) W);
-
-impl<W: Fn() -> &'static str> Drop for AbortOnUnwind<W> {
-    #[cold]
-    fn drop(&mut self) {
-        panic!("{}", (self.0)());
-    }
-}

@@ -38,7 +38,7 @@ impl<'a, M> TaskView<'a, M> {
     /// [`Runnable::raw_view`](super::Runnable::raw_view). It owns nothing.
     #[inline]
     pub fn as_ptr(&self) -> NonNull<()> {
-        self.task.as_ptr()
+        self.task.0.cast()
     }
 
     /// Returns the task's name, if it has one.
@@ -99,7 +99,8 @@ impl<M> PendingTask<'_, M> {
     /// that was not may be woken right after this call.
     #[inline]
     pub fn is_woken(&self) -> bool {
-        self.header().state.is_woken_since(self.seen)
+        // No other memory is read because of it, and the end of the run checks again.
+        self.header().state.snapshot().wakes() != self.seen.wakes()
     }
 }
 
