@@ -290,7 +290,9 @@ impl<M, N: Name, P: Place> Builder<M, N, P> {
 /// The type of a task's name. No other crate can name it, so it is implemented here alone.
 pub trait Name {
     /// Returns the name, if there is one.
-    fn get(&self) -> Option<&str>;
+    fn get(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The name of a task without a name.
@@ -307,11 +309,7 @@ pub(super) type Text = alloc::borrow::Cow<'static, str>;
 #[cfg(not(feature = "alloc"))]
 pub(super) use super::no_alloc::Text;
 
-impl Name for Unnamed {
-    fn get(&self) -> Option<&str> {
-        None
-    }
-}
+impl Name for Unnamed {}
 
 impl Name for Named {
     fn get(&self) -> Option<&str> {

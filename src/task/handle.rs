@@ -270,10 +270,9 @@ impl<T, M> JoinHandle<T, M> {
     /// Polls for the output or the panic of the task, or for `None` if it was cancelled.
     #[inline]
     fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Ending<T>> {
-        assert!(
-            !self.registration.is_ended(),
-            "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
-        );
+        if self.registration.is_ended() {
+            polled_again();
+        }
         let join = &self.view().header().join;
         // SAFETY: the handle keeps the task alive, and has not detached.
         let poll = unsafe { Completion::raw_poll(join, cx.waker(), &mut self.registration) };
@@ -365,6 +364,13 @@ impl<T, M> Future for JoinHandle<T, M> {
             None => self.raise_cancelled(),
         })
     }
+}
+
+#[cold]
+fn polled_again() -> ! {
+    panic!(
+        "a `JoinHandle` was polled again after it had returned the result; do not poll it after that"
+    );
 }
 
 #[cfg(feature = "futures-core")]

@@ -18,9 +18,6 @@ impl ScheduleInfo {
     pub(super) const WOKEN: Self = Self {
         woken_while_running: false,
     };
-    pub(super) const WOKEN_WHILE_RUNNING: Self = Self {
-        woken_while_running: true,
-    };
 }
 
 /// The function that a task calls with its next runnable.

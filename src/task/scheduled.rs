@@ -66,7 +66,9 @@ impl<'a, S: Schedule<M>, M> Scheduled<'a, S, M> {
             OnIdle::Leave => Ran::Idle,
             OnIdle::Reschedule => {
                 if let OnAgain::Schedule = again {
-                    let info = ScheduleInfo::WOKEN_WHILE_RUNNING;
+                    let info = ScheduleInfo {
+                        woken_while_running: true,
+                    };
                     let _held = is_stored::<S>().then(|| self.view.reference());
                     // SAFETY: the task was woken again, so there is a runnable, which no one else
                     // has. `_held` keeps rule 3.

@@ -33,9 +33,7 @@ pub(super) fn or_abort<R>(why: impl Fn() -> &'static str, f: impl FnOnce() -> R)
 /// Drops a value that a panic has left behind. If the drop panics too, no one is left to report it
 /// to, so the program ends.
 pub(super) fn drop_quietly<T>(left: T) {
-    fn why() -> &'static str {
-        "dropping the output or the payload of a panicked task panicked again"
-    }
+    let why = || "dropping the output or the payload of a panicked task panicked again";
     or_abort(why, || drop(left));
 }
 
