@@ -95,18 +95,14 @@ End Definitions.
 Lemma finite_mo_wf : forall (A : Type) (R : A -> A -> Prop) (all : list A),
   (forall a, In a all) -> (forall a, ~ R a a) -> transitive A R -> well_founded R.
 Proof.
-  intros A R all every irreflexive trans.
-  assert (bounded : forall n (rest : list A), length rest <= n ->
-    forall a, (forall b, R b a -> In b rest) -> Acc R a).
-  { induction n as [|n smaller]; intros rest short a below; constructor; intros b Rba.
-    - destruct rest; [destruct (below b Rba) | simpl in short; lia].
-    - destruct (in_split b rest (below b Rba)) as (left & right & ->).
-      apply (smaller (left ++ right)).
-      + rewrite app_length in *. simpl in short. lia.
-      + intros c Rcb. assert (Rca := trans _ _ _ Rcb Rba).
-        destruct (in_app_or _ _ _ (below c Rca)) as [l | [-> | r]];
-          [| destruct (irreflexive _ Rcb) |]; apply in_or_app; auto. }
-  intros a. apply (bounded (length all) all); auto.
+  intros A R all every irreflexive trans a.
+  assert (claim : forall rest a, (forall b, R b a -> In b rest \/ Acc R b) -> Acc R a);
+    [| apply (claim all); auto].
+  induction rest as [| x rest IH]; clear a; intros a below.
+  - constructor. intros b Rba. destruct (below b Rba) as [[] |]. assumption.
+  - apply IH. intros b Rba. destruct (below b Rba) as [[<- |] |]; auto.
+    right. apply IH. intros c Rcx. destruct (below c (trans _ _ _ Rcx Rba)) as [[-> |] |]; auto.
+    destruct (irreflexive _ Rcx).
 Qed.
 
 (** * The rule *)
@@ -118,11 +114,31 @@ Section Rule.
   Notation hb := (hb X).
   Notation mo := (mo X).
 
-  Lemma mo_irreflexive : forall a, ~ mo a a.
-  Proof. intros a. induction (mo_wf X C a) as [a _ IH]. intros M. exact (IH a M M). Qed.
+  Lemma differs : forall a b, mo a b -> a <> b.
+  Proof.
+    intros a b M ->. induction (mo_wf X C b) as [b _ IH]. exact (IH b M M).
+  Qed.
 
   Lemma hb_trans : forall a b c, hb a b -> hb b c -> hb a c.
   Proof. intros a b c. apply t_trans. Qed.
+
+  Lemma rf_eco : forall a b, rf X a b -> eco X a b.
+  Proof. intros. apply t_step. auto. Qed.
+
+  Lemma mo_eco : forall a b, mo a b -> eco X a b.
+  Proof. intros. apply t_step. auto. Qed.
+
+  Lemma fr_eco : forall a b, fr X a b -> eco X a b.
+  Proof. intros. apply t_step. auto. Qed.
+
+  (** What reads and writes comes right after the write that it read. *)
+  Lemma nothing_between : forall w u, rf X w u -> writes X u ->
+    kind_of X u = Rmw /\ mo w u /\ forall v, mo w v -> ~ mo v u.
+  Proof.
+    intros w u F W. assert (K : kind_of X u = Rmw).
+    { destruct (rf_reads X C w u F) as (_ & [K | K] & _), W; congruence. }
+    split; [exact K | exact (atomicity X C w u (conj F K))].
+  Qed.
 
   (** Every write after [a] up to [b], in modification order, is a read-modify-write. A plain
       store that comes later than [b] does not matter. *)
@@ -169,31 +185,18 @@ Section Rule.
 
   Definition published (a : E) := writes X a /\ releases (mode_of X a) = true /\ thread X a <> None.
 
-  Lemma published_atomic : forall a, published a -> atomic X a.
-  Proof. intros a (_ & R & _) P. rewrite P in R. discriminate. Qed.
-
   (** The edge, made by whatever reads from the release sequence of [a]. *)
   Lemma synchronizes : forall a v r, published a -> release_sequence X a v -> rf X v r ->
     acquires (mode_of X r) = true -> thread X r <> None -> eco X a r -> a <> r -> hb a r.
   Proof.
-    intros a v r pub seq F A some order differ. destruct pub as (W & R & someA).
-    assert (decide : thread X a = thread X r \/ thread X a <> thread X r).
-    { destruct (thread X a) as [t|], (thread X r) as [u|]; try congruence.
-      destruct (Nat.eq_dec t u); [left | right]; congruence. }
-    destruct decide as [same | other].
-    - apply same_thread; auto.
-    - apply t_step. right. left. split; [exact other |]. exists a, v, r.
-      repeat split; auto.
-      + apply published_atomic. repeat split; assumption.
-      + apply (rf_reads X C _ _ F).
-      + intros P. rewrite P in A. discriminate.
+    intros a v r (W & R & someA) seq F A some order differ.
+    assert (decide : {thread X a = thread X r} + {thread X a <> thread X r})
+      by (decide equality; apply Nat.eq_dec).
+    destruct decide as [same | other]; [apply same_thread; auto |].
+    apply t_step. right. left. split; [exact other |]. exists a, v, r.
+    repeat split; auto; try (intros P; rewrite P in *; discriminate).
+    apply (rf_reads X C _ _ F).
   Qed.
-
-  Lemma mo_eco : forall a b, mo a b -> eco X a b.
-  Proof. intros. apply t_step. auto. Qed.
-
-  Lemma differs : forall a b, mo a b -> a <> b.
-  Proof. intros a b M ->. exact (mo_irreflexive b M). Qed.
 
   (** The rule of exchanges. What lies between may have any mode: only [a] must release, and only
       [b] must acquire. *)
@@ -212,15 +215,13 @@ Section Rule.
     published a -> acquires (mode_of X r) = true -> thread X r <> None -> hb a r.
   Proof.
     intros a w r F K order pub A some.
-    assert (differ : a <> r).
-    { intros ->. destruct pub as ([W | W] & _); congruence. }
-    assert (step : eco X w r) by (apply t_step; auto).
+    assert (differ : a <> r) by (intros ->; destruct pub as ([] & _); congruence).
     destruct order as [-> | (M & only)].
-    - exact (synchronizes w w r pub (rt_refl _ _ _) F A some step differ).
+    - exact (synchronizes w w r pub (rt_refl _ _ _) F A some (rf_eco w r F) differ).
     - destruct (chain_ends a w (chain a w M only)) as (v & seq & last).
       apply (synchronizes a w r); auto.
       + eapply rt_trans; [exact seq | apply rt_step; exact last].
-      + eapply t_trans; [apply mo_eco, M | exact step].
+      + eapply t_trans; [apply mo_eco, M | apply rf_eco, F].
   Qed.
 
   (** Everything before the exchange happens before everything after the one that acquires. *)
@@ -250,137 +251,126 @@ Section Rule.
     Variables (l : nat) (c : E).
     Hypothesis only : exchanged l c.
 
+    Ltac here := unfold at_loc in *; congruence.
+
+    (** Two writes at the location are one, or have an order. *)
+    Lemma writes_here : forall a b, writes X a -> writes X b -> at_loc X l a -> at_loc X l b ->
+      a = b \/ mo a b \/ mo b a.
+    Proof. intros. apply (mo_total X C); auto; here. Qed.
+
+    Lemma mo_here : forall a b, mo a b -> at_loc X l a \/ at_loc X l b ->
+      writes X a /\ writes X b /\ at_loc X l a /\ at_loc X l b.
+    Proof.
+      intros a b M at_one. destruct (mo_writes X C a b M) as (? & ? & same).
+      destruct at_one; repeat split; auto; here.
+    Qed.
+
     (** The creation comes first: going back from it would never end. *)
     Lemma creation_first : forall w, ~ mo w c.
     Proof.
       intros w. induction (mo_wf X C w) as [w _ earlier]. intros M.
-      destruct (mo_writes X C _ _ M) as (W & _ & same), (creation _ _ only) as (_ & at_l & _).
-      assert (here : at_loc X l w) by (unfold at_loc in *; congruence).
-      destruct (changes _ _ only w W here (differs _ _ M)) as (K & _).
+      destruct (mo_here w c M) as (W & _ & at_w & _); [right; apply (creation _ _ only) |].
+      destruct (changes _ _ only w W at_w (differs _ _ M)) as (K & _).
       destruct (reads_one X C w (or_intror K)) as (v & F).
       destruct (atomicity X C v w (conj F K)) as (Mv & _).
       exact (earlier v Mv (mo_trans X C _ _ _ Mv M)).
     Qed.
 
+    Lemma after_creation : forall w, writes X w -> at_loc X l w -> w = c \/
+      mo c w /\ kind_of X w = Rmw /\ published w /\ acquires (mode_of X w) = true.
+    Proof.
+      intros w W at_w. destruct (creation _ _ only) as (Wc & at_c & _).
+      destruct (writes_here w c) as [-> | [M | M]]; auto; [destruct (creation_first _ M) |].
+      destruct (changes _ _ only w W at_w) as (? & ? & ? & ?); [intros ->; eapply differs; eauto |].
+      right. repeat split; assumption.
+    Qed.
+
+    Lemma creation_hb : forall b, thread X b <> None -> hb c b.
+    Proof.
+      intros b some. apply t_step. right. right. split; [apply (creation _ _ only) | exact some].
+    Qed.
+
     Theorem mo_inside_hb : forall a b, at_loc X l a -> mo a b -> hb a b.
     Proof.
-      intros a b here M. destruct (mo_writes X C _ _ M) as (Wa & Wb & same).
-      assert (there : at_loc X l b) by (unfold at_loc in *; congruence).
-      assert (b <> c) by (intros ->; exact (creation_first a M)).
-      destruct (changes _ _ only b) as (_ & _ & A & Tb); auto.
-      assert (decide : a = c \/ a <> c).
-      { destruct (creation _ _ only) as (W & at_l & _).
-        destruct (mo_total X C a c) as [-> | [N | N]]; auto; try congruence;
-          right; intros ->; exact (mo_irreflexive _ N). }
-      destruct decide as [-> | differ].
-      - apply t_step. right. right. split; [apply (creation _ _ only) | exact Tb].
-      - destruct (changes _ _ only a) as (_ & R & _ & Ta); auto.
-        apply exchange_after_exchange; auto; [| repeat split; auto].
-        intros w Mw _. destruct (mo_writes X C _ _ Mw) as (_ & Ww & at_w).
-        apply (changes _ _ only); auto; [unfold at_loc in *; congruence |].
-        intros ->. exact (creation_first _ Mw).
+      intros a b at_a M. destruct (mo_here a b M) as (Wa & Wb & _ & at_b); auto.
+      destruct (after_creation b Wb at_b) as [-> | (_ & _ & (_ & _ & Tb) & A)];
+        [destruct (creation_first _ M) |].
+      destruct (after_creation a Wa at_a) as [-> | (_ & _ & pub & _)]; [apply creation_hb, Tb |].
+      apply exchange_after_exchange; auto. intros w Mw _.
+      destruct (mo_here a w Mw) as (_ & Ww & _ & at_w); auto.
+      destruct (after_creation w Ww at_w) as [-> | (_ & K & _)]; auto.
+      destruct (creation_first _ Mw).
     Qed.
 
     Theorem rf_inside_hb : forall w r, at_loc X l w -> rf X w r -> hb w r.
     Proof.
-      intros w r here F. destruct (rf_reads X C _ _ F) as (W & [K | K] & same & _).
+      intros w r at_w F. destruct (rf_reads X C _ _ F) as (W & [K | K] & same & _).
       2:{ apply mo_inside_hb; auto. exact (proj1 (atomicity X C w r (conj F K))). }
-      assert (there : at_loc X l r) by (unfold at_loc in *; congruence).
-      destruct (looks _ _ only r K there) as (A & Tr), (creation _ _ only) as (Wc & at_l & Tc).
-      assert (decide : w = c \/ mo c w).
-      { destruct (mo_total X C w c) as [-> | [N | N]]; auto; try congruence.
-        destruct (creation_first _ N). }
-      destruct decide as [-> | Mw].
-      - apply t_step. right. right. split; auto.
-      - destruct (changes _ _ only w W here) as (_ & R & _ & Tw).
-        { intros ->. exact (mo_irreflexive _ Mw). }
-        apply (load_after_exchange w w r); auto. repeat split; auto.
+      destruct (looks _ _ only r K) as (A & Tr); [here |].
+      destruct (after_creation w W at_w) as [-> | (_ & _ & pub & _)]; [apply creation_hb, Tr |].
+      apply (load_after_exchange w w r); auto.
     Qed.
 
     Definition fr_here (r b : E) := at_loc X l b /\ fr X r b.
 
+    Definition before (a b : E) := a = b \/ hb a b.
+
+    Lemma hb_before : forall a b d, hb a b -> before b d -> hb a d.
+    Proof. intros a b d H [<- | H']; [exact H | exact (hb_trans _ _ _ H H')]. Qed.
+
+    Lemma before_hb : forall a b d, before a b -> hb b d -> hb a d.
+    Proof. intros a b d [<- | H] H'; [exact H' | exact (hb_trans _ _ _ H H')]. Qed.
+
+    (** What replaces what a later read has seen also replaces what an earlier one has seen. *)
+    Lemma fr_fr : forall r b y d, fr_here r b -> before b y -> fr_here y d -> fr_here r d.
+    Proof.
+      intros r b y d (at_b & w & F & M & _) order (at_d & Y).
+      assert (Y' := Y). destruct Y' as (v & G & N & differ).
+      destruct (mo_here w b M) as (_ & Wb & _), (mo_here v d N) as (_ & Wd & _); auto.
+      assert (later : mo b d).
+      { destruct (writes_here b d) as [-> | [later | sooner]]; auto; destruct order as [<- | H].
+        - congruence.
+        - destruct (coherence X C _ _ H (fr_eco _ _ Y)).
+        - destruct (nothing_between v b G Wb) as (_ & _ & none). destruct (none d N sooner).
+        - destruct (coherence X C _ _ H).
+          exact (t_trans _ _ _ _ _ (fr_eco _ _ Y) (mo_eco _ _ sooner)). }
+      split; [exact at_d |]. exists w.
+      repeat split; [exact F | exact (mo_trans X C _ _ _ M later) |].
+      intros ->. destruct (nothing_between w d F Wd) as (_ & _ & none). exact (none b M later).
+    Qed.
+
     (** What an interleaving has to keep: happens-before, and each look before the exchange that
         replaces what it saw. Modification order and reads-from are inside happens-before. *)
-    Let step a b := hb a b \/ fr_here a b.
+    Definition step a b := hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b.
 
-    Let path a b := hb a b \/ exists r w,
-      (a = r \/ hb a r) /\ fr_here r w /\ (w = b \/ hb w b).
+    Let path a b := hb a b \/ exists r w, before a r /\ fr_here r w /\ before w b.
 
-    Lemma fr_then_mo : forall r b d, fr_here r b -> mo b d -> r <> d -> fr_here r d.
-    Proof.
-      intros r b d (here & w & F & M & _) Mbd differ.
-      destruct (mo_writes X C _ _ Mbd) as (_ & _ & same). split; [unfold at_loc in *; congruence |].
-      exists w. repeat split; auto. exact (mo_trans X C _ _ _ M Mbd).
-    Qed.
-
-    Lemma fr_fr : forall r b y d, fr_here r b -> b = y \/ hb b y -> fr_here y d ->
-      fr_here r d \/ hb r d.
-    Proof.
-      intros r b y d R order Y.
-      assert (R' := R). destruct R' as (at_b & w & F & M & _).
-      assert (Y' := Y). destruct Y' as (at_d & v & G & N & differ).
-      destruct (mo_writes X C _ _ M) as (_ & Wb & same_b), (mo_writes X C _ _ N) as (_ & Wd & _).
-      assert (later : mo b d).
-      { destruct (mo_total X C b d) as [-> | [later | sooner]];
-          unfold at_loc in *; try congruence; auto.
-        - destruct order as [<- | H]; [congruence |].
-          destruct (coherence X C _ _ H). apply t_step. right. right. apply Y.
-        - destruct order as [<- | H].
-          + assert (K : kind_of X b = Rmw).
-            { destruct (rf_reads X C _ _ G) as (_ & [K|K] & _); auto.
-              destruct Wb; congruence. }
-            destruct (atomicity X C _ _ (conj G K)) as (_ & next). destruct (next d N sooner).
-          + destruct (coherence X C _ _ H). apply t_trans with d; [| apply mo_eco, sooner].
-            apply t_step. right. right. apply Y. }
-      assert (back : mo w d) by exact (mo_trans X C _ _ _ M later).
-      destruct (rf_reads X C _ _ F) as (_ & [K | K] & _).
-      - left. apply (fr_then_mo r b d R later). intros ->. destruct Wd; congruence.
-      - right. destruct (atomicity X C _ _ (conj F K)) as (Mw & next).
-        assert (at_r : at_loc X l r).
-        { destruct (rf_reads X C _ _ F) as (_ & _ & same & _). unfold at_loc in *. congruence. }
-        apply mo_inside_hb; auto.
-        destruct (mo_total X C r d) as [-> | [D | D]]; auto; try (right; assumption);
-          unfold at_loc in *; try congruence.
-        + destruct (next b M later).
-        + destruct (next d back D).
-    Qed.
+    Lemma step_path : forall a b, step a b -> hb a b \/ fr_here a b.
+    Proof. intros a b [H | [(at_a & [F | M]) | R]]; auto using rf_inside_hb, mo_inside_hb. Qed.
 
     Lemma path_step : forall a b d, path a b -> step b d -> path a d.
     Proof.
-      intros a b d [H | (r & w & before & R & after)] [H' | R'].
-      - left. eapply hb_trans; eauto.
-      - right. exists b, d. auto.
-      - right. exists r, w. repeat split; try apply R; auto.
-        right. destruct after as [-> | after]; [| eapply hb_trans]; eauto.
-      - destruct (fr_fr r w b d R after R') as [R'' | H].
-        + right. exists r, d. auto.
-        + left. destruct before as [-> | before]; [| eapply hb_trans]; eauto.
+      intros a b d [H | (r & w & H & R & H')] S; destruct (step_path b d S) as [T | R'].
+      - left. exact (hb_trans _ _ _ H T).
+      - right. exists b, d. unfold before. auto.
+      - right. exists r, w. refine (conj H (conj R (or_intror _))). exact (before_hb _ _ _ H' T).
+      - right. exists r, d. refine (conj H (conj _ (or_introl eq_refl))). eapply fr_fr; eassumption.
     Qed.
 
     (** No cycle: the events have an order in which each exchange and each look at the location
         finds the last value before it. *)
-    Theorem one_location_interleaves : forall a,
-      ~ clos_trans E (fun a b => hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b) a a.
+    Theorem one_location_interleaves : forall a, ~ clos_trans E step a a.
     Proof.
-      assert (all : forall a b, clos_trans E
-        (fun a b => hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b) a b -> path a b).
-      { assert (one : forall a b,
-          hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b -> step a b).
-        { intros a b [H | [(here & [F | M]) | R]]; [left | left | left | right]; auto.
-          - apply rf_inside_hb; auto.
-          - apply mo_inside_hb; auto. }
-        intros a b steps. apply clos_trans_tn1 in steps.
-        induction steps as [b s | b d s _ IH]; apply one in s.
-        - destruct s as [H | R]; [left; exact H | right; exists a, b; auto].
-        - exact (path_step _ _ _ IH s). }
-      intros a cycle. destruct (all a a cycle) as [H | (r & w & before & R & after)].
+      assert (all : forall a b, clos_trans E step a b -> path a b).
+      { intros a b steps. apply clos_trans_tn1 in steps.
+        induction steps as [b S | b d S _ IH]; [| exact (path_step _ _ _ IH S)].
+        destruct (step_path a b S); [left | right; exists a, b; unfold before]; auto. }
+      intros a cycle. destruct (all a a cycle) as [H | (r & w & H & (_ & R) & H')].
       - exact (hb_irreflexive X C a H).
-      - assert (back : w = r \/ hb w r).
-        { destruct before as [-> | before], after as [-> | after]; auto.
-          right. eapply hb_trans; eauto. }
-        destruct back as [-> | back].
-        + destruct R as (_ & ? & _ & _ & differ). congruence.
-        + apply (coherence X C _ _ back). apply t_step. right. right. apply R.
+      - assert (back : before w r).
+        { destruct H' as [-> | H']; [exact H | right; exact (hb_before _ _ _ H' H)]. }
+        destruct back as [-> | back]; [| exact (coherence X C _ _ back (fr_eco _ _ R))].
+        destruct R as (? & _ & _ & differ). congruence.
     Qed.
   End Location.
 End Rule.
@@ -417,18 +407,13 @@ Section Example.
     | WriteData, First | Second, ReadData => True
     | _, _ => False end.
 
-  Lemma no_sw : acquires second = false -> forall a b, ~ sw message_passing a b.
-  Proof.
-    intros A a b (_ & w & v & r & _ & _ & _ & (Q & _)).
-    destruct b; try discriminate Q. change (acquires second = true) in Q. congruence.
-  Qed.
-
   Lemma hb_bounded : acquires second = false ->
     forall a b, hb message_passing a b -> hb_at_most a b.
   Proof.
-    intros A a b H. induction H as [a b [P | [S | (T & U)]] | a b d _ IH1 _ IH2].
+    intros A a b H.
+    induction H as [a b [P | [(_ & w & v & r & _ & _ & _ & Q & _) | (T & U)]] | a b d _ IH1 _ IH2].
     - destruct a, b; simpl in *; auto.
-    - destruct (no_sw A a b S).
+    - destruct b; simpl in *; congruence.
     - destruct a, b; simpl in *; auto; congruence.
     - destruct a, b, d; simpl in *; auto.
   Qed.
@@ -441,11 +426,20 @@ Section Example.
   Lemma eco_bounded : forall a b, eco message_passing a b -> eco_at_most a b.
   Proof.
     intros a b H.
-    induction H as [a b [F | [M | (w & F & M & D)]] | a b d _ IH1 _ IH2]; simpl in *.
-    - destruct a, b; simpl in *; auto.
-    - destruct a, b; simpl in *; auto.
-    - destruct w, a, b; simpl in *; auto; congruence.
-    - destruct a, b, d; simpl in *; auto.
+    induction H as [a b [F | [M | (w & F & M & D)]] | a b d _ IH1 _ IH2]; simpl in *;
+      [| | destruct w | destruct d]; destruct a, b; simpl in *; auto; congruence.
+  Qed.
+
+  (** Each of its edges but [fr] goes on in this order. *)
+  Let rank e := match e with
+    | InitWord | InitData => 0 | WriteData => 1 | First => 2 | Second => 3 | ReadData => 4 end.
+
+  Lemma ranked : forall R : step_of -> step_of -> Prop, (forall a b, R a b -> rank a < rank b) ->
+    forall a, ~ clos_trans _ R a a.
+  Proof.
+    intros R up a cycle. assert (all : forall a b, clos_trans _ R a b -> rank a < rank b).
+    { intros x y H. induction H; [auto | lia]. }
+    specialize (all a a cycle). lia.
   Qed.
 
   (** Allowed, by "no thin air" as well; without SC events `psc` is empty. The read and the write of
@@ -458,39 +452,25 @@ Section Example.
     ~ hb message_passing WriteData ReadData /\ ~ hb message_passing ReadData WriteData /\
     (forall a, ~ clos_trans _ (fun a b => po message_passing a b \/ rf message_passing a b) a a).
   Proof.
-    intros A.
-    assert (thin : forall a b,
-      clos_trans _ (fun a b => po message_passing a b \/ rf message_passing a b) a b ->
-      match a, b with
-      | InitWord, (First | Second | ReadData) | InitData, ReadData => True
-      | WriteData, (First | Second | ReadData) | First, (Second | ReadData) => True
-      | Second, ReadData => True
-      | _, _ => False end).
-    { intros a b H. induction H as [a b [P | F] | a b d _ IH1 _ IH2];
-        [destruct a, b | destruct a, b | destruct a, b, d]; simpl in *; auto. }
-    split; [constructor |].
+    intros A. split; [constructor; simpl; unfold writes, reads, transitive, rf_rmw; simpl |].
     - intros [] [] t; simpl; intros; auto; congruence.
-    - intros [] []; simpl; unfold writes, reads; simpl; intros []; repeat split; auto; discriminate.
-    - intros [] [R | R]; simpl in R; try discriminate;
-        [exists InitWord | exists First | exists InitData]; simpl; auto.
-    - intros [] []; simpl; unfold writes; simpl; intros []; auto.
+    - intros [] []; simpl; intros []; repeat split; auto; discriminate.
+    - intros [] [R | R]; try discriminate;
+        [exists InitWord | exists First | exists InitData]; exact I.
+    - intros [] []; simpl; intros []; auto.
     - intros [] [] []; simpl; auto.
     - intros [] [] [K | K] [L | L]; simpl in *; try discriminate; intros; auto; discriminate.
-    - apply (finite_mo_wf _ _ [InitWord; InitData; WriteData; First; Second; ReadData]).
-      + intros []; simpl; auto 10.
-      + intros []; simpl; auto.
-      + intros [] [] []; simpl; auto.
+    - apply (wf_incl _ _ (fun a b => rank a < rank b)); [| apply well_founded_ltof].
+      intros [] []; simpl; intros []; lia.
     - intros a H. apply (hb_bounded A) in H. destruct a; exact H.
-    - intros a b H G. apply (hb_bounded A) in H. apply eco_bounded in G. destruct a, b; simpl in *; auto.
-    - intros w u (F & K). split.
-      + destruct w, u; simpl in *; auto; discriminate.
-      + intros v. destruct w, u, v; simpl in *; auto; discriminate.
-    - repeat split; simpl; auto; unfold writes; simpl; auto; try discriminate.
+    - intros a b H G. apply (hb_bounded A) in H. apply eco_bounded in G.
+      destruct a, b; simpl in *; auto.
+    - intros w u (F & K). split; [| intros v; destruct v];
+        destruct w, u; simpl in *; auto; discriminate.
+    - repeat split; simpl; auto; unfold writes; simpl; auto; try discriminate;
+        try (intros H; exact (hb_bounded A _ _ H)).
       + intros [] M O; simpl in *; auto; destruct O; try congruence; contradiction.
-      + intros H. exact (hb_bounded A _ _ H).
-      + intros H. exact (hb_bounded A _ _ H).
-      + intros H. exact (hb_bounded A _ _ H).
-      + intros a H. apply thin in H. destruct a; exact H.
+      + apply ranked. intros [] []; simpl; intros []; try contradiction; lia.
   Qed.
 
   (** With it, the same graph is forbidden: the proof has its last edge again. *)

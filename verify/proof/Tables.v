@@ -140,7 +140,7 @@ Section Lines.
     asks "detach" handle detach ++ asks "cancel" handle cancel;
     asks "abort" always abort;
     lines "set_panicked" (fun w => runs w && negb (panicked w))
-      (fun w => (set_panicked w, "nothing"));
+      (fun w => (panicked_is true w, "nothing"));
     asks "finish runner" runs (finish false);
     asks "finish handle" (fun w => runs w && handle w) (finish true);
     flat_map idle_lines [0; 1]; flat_map idle_lines [2; 2 * quarter - 1];

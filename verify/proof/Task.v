@@ -1,9 +1,9 @@
-(** The two words of a task (`src/task/state.rs`, and the join word as `Word.v` has it), for any number
-    of wakers, wake-ups, runs and threads.
+(** The two words of a task (`src/task/state.rs`, and the join word as `Word.v` has it), for any
+    number of wakers, wake-ups, runs and threads.
 
     As in `Word.v`, the first part is what the functions of that file do with a word. *)
 
-Require Import NArith Lia Bool.
+Require Import NArith Lia Bool Common.
 Open Scope N_scope.
 
 (** * The table *)
@@ -14,18 +14,15 @@ Record word := {
 Inductive next := Nothing | Schedule | Orphan | Free.
 Inductive on_idle := Leave | Reschedule | Cancel | OrphanLeft.
 
-Definition refs_are n w := {| handle := handle w; cancelled := cancelled w;
-  finished := finished w; panicked := panicked w; refs := n; wakes := wakes w |}.
-Definition wakes_are n w := {| handle := handle w; cancelled := cancelled w;
-  finished := finished w; panicked := panicked w; refs := refs w; wakes := n |}.
-Definition handle_is h w := {| handle := h; cancelled := cancelled w;
-  finished := finished w; panicked := panicked w; refs := refs w; wakes := wakes w |}.
-Definition set_cancelled w := {| handle := handle w; cancelled := true;
-  finished := finished w; panicked := panicked w; refs := refs w; wakes := wakes w |}.
-Definition set_finished w := {| handle := handle w; cancelled := cancelled w;
-  finished := true; panicked := panicked w; refs := refs w; wakes := wakes w |}.
-Definition set_panicked w := {| handle := handle w; cancelled := cancelled w;
-  finished := finished w; panicked := true; refs := refs w; wakes := wakes w |}.
+(** [refs_are n w] is [w] with [n] references, and so on. *)
+Definition eta w := {| handle := handle w; cancelled := cancelled w; finished := finished w;
+  panicked := panicked w; refs := refs w; wakes := wakes w |}.
+Definition refs_are : N -> word -> word := ltac:(setter eta refs).
+Definition wakes_are : N -> word -> word := ltac:(setter eta wakes).
+Definition handle_is : bool -> word -> word := ltac:(setter eta handle).
+Definition cancelled_is : bool -> word -> word := ltac:(setter eta cancelled).
+Definition finished_is : bool -> word -> word := ltac:(setter eta finished).
+Definition panicked_is : bool -> word -> word := ltac:(setter eta panicked).
 
 Section Table.
   (** A quarter of the limit of wake-ups. *)
@@ -61,11 +58,11 @@ Section Table.
   Definition may_cancel w := negb (cancelled w) && negb (unreachable w && (wakes w =? 0)).
   Definition cancel w :=
     if may_cancel w then
-      (handle_is false (set_cancelled (add_wake w)),
+      (handle_is false (cancelled_is true (add_wake w)),
        match woken w with Schedule => Schedule | _ => handle_left w end)
     else detach w.
   Definition abort w :=
-    if may_cancel w then (set_cancelled (add_wake w), woken w) else (w, Nothing).
+    if may_cancel w then (cancelled_is true (add_wake w), woken w) else (w, Nothing).
 
   Definition revive with_waker := {| handle := false; cancelled := true; finished := false;
     panicked := false; refs := if with_waker : bool then 1 else 0; wakes := 1 |}.
@@ -82,7 +79,7 @@ Section Table.
   (** Whether the finisher, which has the handle or not, is the last party. *)
   Definition is_last (own : bool) w := eqb (handle w) own && (refs w =? 0).
   Definition finish_add (own : bool) w :=
-    (set_finished (if own then handle_is false w else w),
+    (finished_is true (if own then handle_is false w else w),
      if is_last own w then Free else Nothing).
   Definition finish own w := if is_last own w then (w, Free) else finish_add own w.
 End Table.
@@ -91,6 +88,7 @@ End Table.
 
 Inductive join_word := Open | Given_up | Completed.
 Inductive holder := Held | Leaves (cancels : bool) | Away.
+Definition held h := match h with Away => false | _ => true end.
 
 Inductive runner :=
   | None_queued
@@ -125,30 +123,19 @@ Section System.
     the_handle := if had_handle then Held else Away; the_runner := Queued;
     wakers := 0; busy := 0; in_poll := 0; orphan := false; freed := false; owed := true |}.
 
-  Definition word_is w t := {| the_word := w; join := join t; the_handle := the_handle t;
+  Definition eta_task t := {| the_word := the_word t; join := join t; the_handle := the_handle t;
     the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
     orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition join_is j t := {| the_word := the_word t; join := j; the_handle := the_handle t;
-    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
-    orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition holder_is h t := {| the_word := the_word t; join := join t; the_handle := h;
-    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
-    orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition runner_is r t := {| the_word := the_word t; join := join t;
-    the_handle := the_handle t; the_runner := r; wakers := wakers t; busy := busy t;
-    in_poll := in_poll t; orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition counts k b i t := {| the_word := the_word t; join := join t;
-    the_handle := the_handle t; the_runner := the_runner t; wakers := k; busy := b;
-    in_poll := i; orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition orphan_is o t := {| the_word := the_word t; join := join t;
-    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
-    in_poll := in_poll t; orphan := o; freed := freed t; owed := owed t |}.
-  Definition freed_now t := {| the_word := the_word t; join := join t;
-    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
-    in_poll := in_poll t; orphan := orphan t; freed := true; owed := owed t |}.
-  Definition owed_is o t := {| the_word := the_word t; join := join t;
-    the_handle := the_handle t; the_runner := the_runner t; wakers := wakers t; busy := busy t;
-    in_poll := in_poll t; orphan := orphan t; freed := freed t; owed := o |}.
+  Definition word_is : word -> task -> task := ltac:(setter eta_task the_word).
+  Definition join_is : join_word -> task -> task := ltac:(setter eta_task join).
+  Definition holder_is : holder -> task -> task := ltac:(setter eta_task the_handle).
+  Definition runner_is : runner -> task -> task := ltac:(setter eta_task the_runner).
+  Definition wakers_are : N -> task -> task := ltac:(setter eta_task wakers).
+  Definition busy_are : N -> task -> task := ltac:(setter eta_task busy).
+  Definition in_poll_are : N -> task -> task := ltac:(setter eta_task in_poll).
+  Definition orphan_is : bool -> task -> task := ltac:(setter eta_task orphan).
+  Definition freed_is : bool -> task -> task := ltac:(setter eta_task freed).
+  Definition owed_is : bool -> task -> task := ltac:(setter eta_task owed).
 
   (** What the word says is done. *)
   Definition follow (done : word * next) t :=
@@ -156,7 +143,7 @@ Section System.
       | Nothing => t
       | Schedule => runner_is Queued t
       | Orphan => orphan_is true t
-      | Free => freed_now t
+      | Free => freed_is true t
       end.
 
   (** What a run may have seen of the word when it began: at least the wake-up that scheduled it. A
@@ -172,8 +159,14 @@ Section System.
     | _ => True
     end.
 
-  Definition makes_wakers t := 0 < wakers t \/ the_handle t <> Away \/
+  Definition makes_wakers t := 0 < wakers t \/ held (the_handle t) = true \/
     match the_runner t with Queued | Polls _ _ _ | Cancels | Ends _ _ => True | _ => False end.
+
+  (** A full counter is corrected in a second step. *)
+  Definition full t := limit <=? wakes (the_word t).
+  Definition wakes_up t := owed_is true (follow (add_wake (the_word t), woken (the_word t)) t).
+  Definition leaves_one t := wakers_are (wakers t - 1) t.
+  Definition gets_busy t := busy_are (busy t + 1) t.
 
   (** A step of one party. Its label is what the word has said. Only [has_future] asks whether the
       task is freed. *)
@@ -181,34 +174,25 @@ Section System.
   (** Wakers. *)
   | clones : makes_wakers t -> refs (the_word t) < ref_limit ->
       step t Nothing (word_is (add_ref (the_word t))
-        (if limit <=? wakes (the_word t) then counts (wakers t) (busy t + 1) (in_poll t) t
-         else counts (wakers t + 1) (busy t) (in_poll t) t))
-  | wakes_by_ref : 0 < wakers t ->
-      step t (woken (the_word t)) (owed_is true (follow (add_wake (the_word t), woken (the_word t))
-        (if limit <=? wakes (the_word t) then counts (wakers t - 1) (busy t + 1) (in_poll t) t
-         else t)))
-  | wakes_in_poll seen w h : the_runner t = Polls seen w h ->
-      step t (woken (the_word t)) (owed_is true (follow (add_wake (the_word t), woken (the_word t))
-        (if limit <=? wakes (the_word t) then counts (wakers t) (busy t) (in_poll t + 1) t
-         else t)))
-  | takes_back : 0 < busy t ->
-      step t Nothing (word_is (take_back (the_word t))
-        (counts (wakers t + 1) (busy t - 1) (in_poll t) t))
+        (if full t then gets_busy t else wakers_are (wakers t + 1) t))
+  | wakes_by_ref : 0 < wakers t -> step t (woken (the_word t))
+      (wakes_up (if full t then gets_busy (leaves_one t) else t))
+  | wakes_in_poll seen w h : the_runner t = Polls seen w h -> step t (woken (the_word t))
+      (wakes_up (if full t then in_poll_are (in_poll t + 1) t else t))
+  | takes_back : 0 < busy t -> step t Nothing (word_is (take_back (the_word t))
+      (wakers_are (wakers t + 1) (busy_are (busy t - 1) t)))
   | takes_back_in_poll : 0 < in_poll t ->
-      step t Nothing (word_is (take_back (the_word t))
-        (counts (wakers t) (busy t) (in_poll t - 1) t))
-  | wakes_by_value : 0 < wakers t ->
-      step t (snd (wake_by_value (the_word t))) (owed_is true
-        (follow (wake_by_value (the_word t)) (counts (wakers t - 1) (busy t) (in_poll t) t)))
-  | drops : 0 < wakers t ->
-      step t (snd (drop_waker (the_word t)))
-        (follow (drop_waker (the_word t)) (counts (wakers t - 1) (busy t) (in_poll t) t))
+      step t Nothing (word_is (take_back (the_word t)) (in_poll_are (in_poll t - 1) t))
+  | wakes_by_value : 0 < wakers t -> step t (snd (wake_by_value (the_word t)))
+      (owed_is true (follow (wake_by_value (the_word t)) (leaves_one t)))
+  | drops : 0 < wakers t -> step t (snd (drop_waker (the_word t)))
+      (follow (drop_waker (the_word t)) (leaves_one t))
   | aborts : 0 < wakers t \/ the_handle t = Held \/ has_future t ->
       step t (snd (abort (the_word t)))
         (owed_is (owed t || may_cancel (the_word t)) (follow (abort (the_word t)) t))
   | revives with_waker : orphan t = true ->
       step t Nothing (word_is (revive with_waker) (runner_is Queued (orphan_is false
-        (counts (if with_waker : bool then 1 else 0) 0 (in_poll t) t))))
+        (wakers_are (if with_waker : bool then 1 else 0) (busy_are 0 t)))))
   (** The handle: it detaches on the join word, and then on the state word. *)
   | gives_up cancels : the_handle t = Held -> join t = Open ->
       step t Nothing (join_is Given_up (holder_is (Leaves cancels) t))
@@ -218,7 +202,7 @@ Section System.
   | handle_detaches : the_handle t = Leaves false ->
       step t (snd (detach (the_word t))) (follow (detach (the_word t)) (holder_is Away t))
   | handle_looks : the_handle t = Held -> join t = Completed ->
-      is_last true (the_word t) = true -> step t Free (freed_now (holder_is Away t))
+      is_last true (the_word t) = true -> step t Free (freed_is true (holder_is Away t))
   | handle_finishes : the_handle t = Held -> join t = Completed ->
       step t (snd (finish_add true (the_word t)))
         (follow (finish_add true (the_word t)) (holder_is Away t))
@@ -246,14 +230,14 @@ Section System.
   | runner_revives : the_runner t = Revives ->
       step t Nothing (word_is (revive false) (runner_is Cancels t))
   | panics h : the_runner t = Ends h false ->
-      step t Nothing (word_is (set_panicked (the_word t)) (runner_is (Ends h true) t))
+      step t Nothing (word_is (panicked_is true (the_word t)) (runner_is (Ends h true) t))
   | hands_over p : the_runner t = Ends true p -> join t = Open ->
       step t Nothing (join_is Completed (runner_is None_queued t))
   | finds_given_up p : the_runner t = Ends true p -> join t = Given_up ->
       step t Nothing (runner_is Finishes t)
   | finds_no_handle p : the_runner t = Ends false p -> step t Nothing (runner_is Finishes t)
   | runner_looks : the_runner t = Finishes -> is_last false (the_word t) = true ->
-      step t Free (freed_now (runner_is None_queued t))
+      step t Free (freed_is true (runner_is None_queued t))
   | runner_finishes : the_runner t = Finishes ->
       step t (snd (finish_add false (the_word t)))
         (follow (finish_add false (the_word t)) (runner_is None_queued t)).

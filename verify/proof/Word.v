@@ -5,7 +5,7 @@
     The second part runs two sides on these functions, one instruction a step, and proves what the
     file promises. That the steps of one word follow one another is `Rc11.v`. *)
 
-Require Import List Arith.
+Require Import List Arith Common.
 Import ListNotations.
 
 (** * The table *)
@@ -96,45 +96,30 @@ Section System.
     alive := true; placed := None; made := 0; to_wake := []; to_drop := [];
     woken := []; dropped := []; past := [] |}.
 
-  Definition word_is w s := {| the_word := w; the_completer := the_completer s;
+  Definition eta s := {| the_word := the_word s; the_completer := the_completer s;
     the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
     made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
     dropped := dropped s; past := past s |}.
-  Definition completer_is c s := {| the_word := the_word s; the_completer := c;
-    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  Definition waiter_is v s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := v; the_result := the_result s; alive := alive s; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  Definition result_is r s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := r; alive := alive s; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  Definition freed s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := the_result s; alive := false; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  Definition cloned p s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := the_result s; alive := alive s;
-    placed := if p : bool then Some (made s) else placed s;
-    made := S (made s); to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  Definition wakers_are k d w x s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
-    made := made s; to_wake := k; to_drop := d; woken := w; dropped := x; past := past s |}.
-  Definition put i s := {| the_word := Waker i; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := i :: past s |}.
+  (** [word_is w s] is [s] with the word [w], and so on. *)
+  Definition word_is : word -> state -> state := ltac:(setter eta the_word).
+  Definition completer_is : completer -> state -> state := ltac:(setter eta the_completer).
+  Definition waiter_is : waiter -> state -> state := ltac:(setter eta the_waiter).
+  Definition result_is : result -> state -> state := ltac:(setter eta the_result).
+  Definition alive_is : bool -> state -> state := ltac:(setter eta alive).
+  Definition placed_is : option nat -> state -> state := ltac:(setter eta placed).
+  Definition made_is : nat -> state -> state := ltac:(setter eta made).
+  Definition to_wake_is : list nat -> state -> state := ltac:(setter eta to_wake).
+  Definition to_drop_is : list nat -> state -> state := ltac:(setter eta to_drop).
+  Definition woken_is : list nat -> state -> state := ltac:(setter eta woken).
+  Definition dropped_is : list nat -> state -> state := ltac:(setter eta dropped).
+  Definition past_is : list nat -> state -> state := ltac:(setter eta past).
 
-  Definition hands_over i s :=
-    wakers_are (i :: to_wake s) (to_drop s) (woken s) (dropped s) s.
-  Definition keeps i s :=
-    wakers_are (to_wake s) (i :: to_drop s) (woken s) (dropped s) s.
-  Definition drops i s :=
-    wakers_are (to_wake s) (to_drop s) (woken s) (i :: dropped s) s.
+  Definition cloned s := made_is (S (made s)) s.
+  Definition put i s := word_is (Waker i) (past_is (i :: past s) s).
+  Definition hands_over i s := to_wake_is (i :: to_wake s) s.
+  Definition keeps i s := to_drop_is (i :: to_drop s) s.
+  Definition wakes i s := woken_is (i :: woken s) s.
+  Definition drops i s := dropped_is (i :: dropped s) s.
 
   (** The completer's exchange. *)
   Definition finishes e s :=
@@ -188,20 +173,20 @@ Section System.
   | slotted_finish copy e : the_completer s = Looked copy -> may_finish e s ->
       step s Touch (finishes e s)
   | completer_wakes before i after : to_wake s = before ++ i :: after ->
-      step s Private (wakers_are (before ++ after) (to_drop s) (i :: woken s) (dropped s) s)
+      step s Private (wakes i (to_wake_is (before ++ after) s))
   | completer_takes : the_completer s = Owns Done false ->
       step s Take (completer_is (Owns Done true) (result_is Moved s))
   | completer_frees e taken : the_completer s = Owns e taken -> e = Abandoned \/ taken = true ->
-      step s Free (completer_is Finished (freed s))
+      step s Free (completer_is Finished (alive_is false s))
   (** The waiter. *)
   | waiter_glances : the_waiter s <> Gone -> step s Touch s
   | poll_finds_end r e : the_waiter s = Rests r -> the_word s = Ended e ->
       step s Touch (waiter_is (Ready e false) s)
   | poll_finds_its_waker i : the_waiter s = Rests (Some i) -> step s Touch s
   | poll_clones r : the_waiter s = Rests r ->
-      step s Touch (cloned false (waiter_is (Registers r (made s)) s))
+      step s Touch (cloned (waiter_is (Registers r (made s)) s))
   | poll_places : slotted = true -> the_waiter s = Rests None ->
-      step s Touch (cloned true (waiter_is (Registers None (made s)) s))
+      step s Touch (placed_is (Some (made s)) (cloned (waiter_is (Registers None (made s)) s)))
   | poll_exchanges r i : the_waiter s = Registers r i -> step s Touch (registers i s)
   | poll_restores e i : the_waiter s = Restores e i ->
       step s Touch (word_is (Ended e) (waiter_is (DropsOwn i e) s))
@@ -217,7 +202,7 @@ Section System.
   | detach_restores e : the_waiter s = RestoresLast e ->
       step s Touch (word_is (Ended e) (waiter_is (Ready e false) s))
   | waiter_drops before i after : to_drop s = before ++ i :: after ->
-      step s Private (wakers_are (to_wake s) (before ++ after) (woken s) (i :: dropped s) s)
+      step s Private (drops i (to_drop_is (before ++ after) s))
   | waiter_takes : the_waiter s = Ready Done false ->
       step s Take (waiter_is (Ready Done true) (result_is Moved s))
   (** `raw_take`: the channel is from then on as if nothing had been sent. *)
@@ -225,7 +210,7 @@ Section System.
       step s Take (word_is (Ended Abandoned)
         (waiter_is (Ready Abandoned false) (result_is Moved s)))
   | waiter_frees e taken : the_waiter s = Ready e taken -> e = Abandoned \/ taken = true ->
-      step s Free (waiter_is Gone (freed s)).
+      step s Free (waiter_is Gone (alive_is false s)).
 
   Inductive reachable : state -> Prop :=
   | at_start : reachable start

@@ -1,6 +1,6 @@
 (** What `Word.v` says of the two sides, in every state that any number of steps leads to. *)
 
-Require Import List Arith Lia Bool Word.
+Require Import List Arith Lia Bool Common Word.
 Import ListNotations.
 
 Section Proof.
@@ -72,28 +72,12 @@ Section Proof.
   Lemma count_app : forall i a b, count i (a ++ b) = count i a + count i b.
   Proof. induction a; intros; simpl; rewrite ?IHa; lia. Qed.
 
-  Ltac open := unfold finishes, registers, detaches, hands_over, keeps, drops, put, cloned, freed,
-    word_is, completer_is, waiter_is, result_is, wakers_are, may_finish in *; simpl in *.
-
-  (** All that the hypotheses say, in single facts. *)
-  Ltac facts := repeat match goal with
-    | H : _ /\ _ |- _ => destruct H
-    | H : exists _, _ |- _ => destruct H
-    | H : Some _ = Some _ |- _ => injection H as H
-    | H : Waker _ = Waker _ |- _ => injection H as H
-    | H : Ended _ = Ended _ |- _ => injection H as H
-    | H : Rests _ = Rests _ |- _ => injection H as H
-    | H : Registers _ _ = Registers _ _ |- _ => injection H as H
-    | H : Leaves _ _ = Leaves _ _ |- _ => injection H as H
-    | H : Restores _ _ = Restores _ _ |- _ => injection H as H
-    | H : RestoresLast _ = RestoresLast _ |- _ => injection H as H
-    | H : Drops _ _ = Drops _ _ |- _ => injection H as H
-    | H : DropsOwn _ _ = DropsOwn _ _ |- _ => injection H as H
-    | H : Ready _ _ = Ready _ _ |- _ => injection H as H
-    | H : Owns _ _ = Owns _ _ |- _ => injection H as H
-    | H : Looked _ = Looked _ |- _ => injection H as H
-    | H : ?a = ?a -> _ |- _ => specialize (H eq_refl)
-    end; subst.
+  (** The states before and after a step, field by field. *)
+  Ltac open := unfold finishes, registers, detaches, may_finish in *;
+    cbv beta iota zeta delta [hands_over keeps wakes drops put cloned word_is completer_is waiter_is
+      result_is alive_is placed_is made_is to_wake_is to_drop_is woken_is dropped_is past_is
+      the_word the_completer the_waiter the_result alive placed made to_wake to_drop woken dropped
+      past] in *; simpl in *.
 
   Ltac settle := repeat match goal with
     | |- _ /\ _ => split
@@ -105,7 +89,8 @@ Section Proof.
     In j (before ++ i :: after) \/ In j rest -> In j (before ++ after) \/ i = j \/ In j rest.
   Proof. intros i j before after rest. rewrite !in_app_iff. simpl. tauto. Qed.
 
-  Ltac cases S := destruct S; simpl in *; subst;
+  Ltac cases S := destruct S; open; subst;
+    unfold agree, slot_agrees, places, will_find, waits_for, owner, fits in *; simpl in *;
     try match goal with c : completer |- _ => destruct c end; try discriminate;
     try match goal with v : waiter |- _ => destruct v end; try discriminate; try contradiction;
     facts; try congruence; open;
@@ -118,7 +103,6 @@ Section Proof.
   Lemma agree_step : forall s l s', agree s -> step s l s' -> agree s'.
   Proof.
     intros s l s' A S. destruct s as [w c v r a p m k d n x q].
-    unfold agree, will_find, waits_for, owner, fits in *.
     cases S; try exact A;
       try match goal with H : if ?taken then _ else _ |- _ => destruct taken end;
       try match goal with e : ending |- _ => destruct e end; facts; open;
@@ -129,7 +113,6 @@ Section Proof.
   Lemma slot_step : forall s l s', agree s -> slot_agrees s -> step s l s' -> slot_agrees s'.
   Proof.
     intros s l s' A (P & L & V) S. destruct s as [w c v r a p m k d n x q].
-    unfold agree, will_find, waits_for, slot_agrees in *.
     cases S; unfold copy_of in *; simpl in *;
       settle; try (specialize (P _ eq_refl)); settle; eauto.
     all: try match goal with
@@ -146,9 +129,9 @@ Section Proof.
   Lemma one_place_step : forall s l s', agree s -> one_place s -> step s l s' -> one_place s'.
   Proof.
     intros s l s' A O S j. specialize (O j). destruct s as [w c v r a p m k d n x q].
-    unfold agree, will_find, waits_for, owner, places in *.
     cases S; rewrite ?count_app in *; simpl in *; try lia;
-      try (destruct w; try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end; simpl in *);
+      try (destruct w; simpl in *;
+        try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end);
       repeat match goal with
       | |- context [?a =? ?b] => destruct (Nat.eqb_spec a b)
       | |- context [?a <? ?b] => destruct (Nat.ltb_spec a b)
@@ -192,9 +175,8 @@ Section Proof.
   Theorem the_result_does_not_come_back : forall s l s',
     step s l s' -> the_result s = Moved -> the_result s' = Moved.
   Proof.
-    intros s l s' S M. destruct S; open; try congruence;
-      try destruct (finish (the_word s)); try destruct (register (the_word s)) as [[] | |];
-      try destruct (detach (the_word s)) as [[] | |]; exact M.
+    intros s l s' S M. destruct s as [w c v r a p m k d n x q]. simpl in M. subst r.
+    destruct S; open; try congruence; destruct w; reflexivity.
   Qed.
 
   (** If both sides are done, nothing is left behind. *)

@@ -14,6 +14,7 @@ compile() {
     done
 }
 
+compile Common
 compile Word WordProof & words=$!
 compile Task TaskProof & tasks=$!
 compile Rc11 Sleep
