@@ -149,15 +149,18 @@ Section Proof.
 
   (** * What the file promises *)
 
+  (** What is known of a reachable state, whose fields get names. *)
+  Ltac state s R := let A := fresh "A" in destruct (holds s R) as (A & _ & _);
+    destruct s as [w c v r a p m k d n x q]; unfold agree, will_find, waits_for, owner, fits in A.
+
   (** The law: who touches, takes or frees does so while the memory is alive. So it is freed once,
       and nobody touches it after that. *)
   Theorem only_living_memory_is_touched : forall s l s',
     reachable s -> step s l s' -> l <> Private -> alive s = true.
   Proof.
-    intros s l s' R S N. destruct (holds s R) as (A & _ & _).
-    destruct s as [w c v r a p m k d n x q]. unfold agree, will_find, owner in A.
+    intros s l s' R S N. state s R.
     destruct S; simpl in *; subst; try destruct c; try destruct v; simpl in *; facts;
-      try congruence; try contradiction.
+      congruence || contradiction.
   Qed.
 
   (** The result is read after the completer has published it, and while it is there. *)
@@ -165,8 +168,7 @@ Section Proof.
     reachable s -> step s Take s' ->
     the_result s = Here /\ the_result s' = Moved /\ the_completer s <> Works.
   Proof.
-    intros s s' R S. destruct (holds s R) as (A & _ & _).
-    destruct s as [w c v r a p m k d n x q]. unfold agree, owner, fits in A.
+    intros s s' R S. state s R.
     inversion S; subst; open; subst; try destruct c; facts; try contradiction; repeat split;
       congruence.
   Qed.
@@ -212,12 +214,8 @@ Section Proof.
     (the_completer s <> Finished /\ the_word s = Waker i) \/
     (the_completer s = Finished /\ (In i (to_wake s) \/ In i (woken s))).
   Proof.
-    intros s i R V. destruct (holds s R) as (A & _ & _). unfold agree in A. rewrite V in A.
-    destruct (the_completer s); [left | left | right |]; try split; try discriminate; auto.
-    - apply A.
-    - apply A.
-    - apply A. reflexivity.
-    - destruct A. discriminate.
+    intros s i R V. state s R. simpl in *. subst v.
+    destruct c; facts; auto; [left | left |]; try split; try discriminate; auto.
   Qed.
 
   (** Whoever takes the waker in place out of the word has copied it before. *)
@@ -245,9 +243,7 @@ Section Proof.
     (forall r copy, the_waiter s = Rests r \/ the_waiter s = Leaves r copy ->
       detach (the_word s) <> DetachedTwice).
   Proof.
-    intros s R. destruct (holds s R) as (A & _ & _).
-    destruct s as [w c v r a p m k d n x q]. unfold agree, will_find, waits_for in A. simpl in *.
-    repeat split; intros; destruct c; try destruct v;
+    intros s R. state s R. simpl in *. repeat split; intros; destruct c; try destruct v;
       repeat match goal with H : _ \/ _ |- _ => destruct H end; facts; simpl in *; try discriminate;
       try contradiction; facts; try discriminate;
       repeat match goal with r : option nat |- _ => destruct r end; discriminate.
