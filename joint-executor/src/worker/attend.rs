@@ -60,6 +60,14 @@ pub(super) struct Attendant {
 }
 
 impl Attendant {
+    /// Creates the memory of a worker that begins now.
+    pub(super) fn new() -> Self {
+        Self {
+            last_visit: Cell::new(clock::now()),
+            ..Self::default()
+        }
+    }
+
     /// Attends to the driver. `after` is what the worker does then. Returns whether it has woken
     /// tasks: they are in its own queues, unless another worker has taken them.
     pub(super) fn attend(&self, worker: &Running<'_>, after: After) -> bool {

@@ -61,7 +61,7 @@ impl Shared {
             all.push(Worker {
                 core: Core::new(Queues::new(shared.clone(), index, deques)),
                 idle: Idle::new(index, workers),
-                attendant: Attendant::default(),
+                attendant: Attendant::new(),
                 closing: Closing::default(),
                 next_blocked_check: Cell::new(None),
                 stepping: Stepping::default(),

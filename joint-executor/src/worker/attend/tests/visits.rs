@@ -9,7 +9,7 @@ use crate::{
 fn a_visitor_is_expected_again_unless_it_stayed_away() {
     let [worker, _other] = two_workers();
     let until = || worker.counters().visits_until.get();
-    let start = 10 * SOON;
+    let start = clock::now() + 10 * SOON;
     worker.attendant.visit(&worker, start);
     assert_eq!(until(), 0, "the first visit");
     worker.attendant.visit(&worker, start + SOON);
