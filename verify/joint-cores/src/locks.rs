@@ -121,9 +121,9 @@ impl<T: ?Sized> Mutex<T> {
     /// If it is not.
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let is_locked = self.word.try_lock();
-        is_locked
-            .then_some(MutexGuard(self))
-            .ok_or(TryLockError::WouldBlock)
+        // A guard that is made although the lock is held would free it.
+        let guard = is_locked.then(|| MutexGuard(self));
+        guard.ok_or(TryLockError::WouldBlock)
     }
 }
 

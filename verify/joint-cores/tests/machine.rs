@@ -108,6 +108,15 @@ fn a_condition_variable_wakes_who_waits() {
 }
 
 #[test]
+fn a_mutex_that_is_held_stays_so_whoever_tries() {
+    simulate(1, COSTS, 0, || {
+        let mutex = Mutex::new(());
+        let _held = mutex.lock();
+        assert!(mutex.try_lock().is_err() && mutex.try_lock().is_err());
+    });
+}
+
+#[test]
 fn a_program_that_only_sleeps_fails() {
     let ended = catch_unwind(|| simulate(1, COSTS, 0, thread::park));
     assert!(ended.is_err());
