@@ -1,6 +1,6 @@
 //! std's shared pointer, whose count costs what an atomic does.
 
-use core::{fmt, ops::Deref};
+use core::ops::Deref;
 use std::sync;
 
 use crate::machine::{Act, touch};
@@ -16,6 +16,7 @@ fn count<T: ?Sized>(value: *const T) {
 }
 
 /// A shared value.
+#[derive(Debug)]
 #[repr(transparent)]
 pub struct Arc<T: ?Sized>(sync::Arc<T>);
 
@@ -100,11 +101,5 @@ impl<T: ?Sized> Deref for Arc<T> {
 
     fn deref(&self) -> &T {
         &self.0
-    }
-}
-
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Arc<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
     }
 }

@@ -29,12 +29,20 @@ std::thread_local! {
     /// Whether code of the program runs, and not the simulator's.
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
     /// The lists of this thread of the system, which are leaked.
-    static LISTS: Cell<Option<&'static RefCell<Lists>>> = const { Cell::new(None) };
+    static LISTS: &'static RefCell<Lists> = Box::leak(Box::default());
 }
 
-/// Sets whether code of the program runs, and returns whether it did.
-pub(crate) fn inside(is_inside: bool) -> bool {
-    IS_INSIDE.replace(is_inside)
+/// Sets whether code of the program runs.
+pub(crate) fn inside(is_inside: bool) {
+    IS_INSIDE.set(is_inside);
+}
+
+/// Runs code of the simulator's.
+pub(crate) fn outside<R>(f: impl FnOnce() -> R) -> R {
+    let was_inside = IS_INSIDE.replace(false);
+    let result = f();
+    inside(was_inside);
+    result
 }
 
 #[global_allocator]
@@ -93,14 +101,8 @@ unsafe impl GlobalAlloc for Heap {
             return unsafe { System.alloc(layout) };
         }
         // What the lists themselves allocate is the system's.
-        inside(false);
-        let lists = LISTS.get().unwrap_or_else(|| {
-            let lists = &*Box::leak(Box::default());
-            LISTS.set(Some(lists));
-            lists
-        });
-        let piece = lists.borrow_mut().take(machine::core(), size);
-        inside(true);
+        let take = |lists: &&RefCell<Lists>| lists.borrow_mut().take(machine::core(), size);
+        let piece = outside(|| LISTS.with(take));
         machine::written(piece.addr(), size);
         piece
     }
@@ -111,16 +113,13 @@ unsafe impl GlobalAlloc for Heap {
             // SAFETY: as the caller says.
             return unsafe { System.dealloc(piece, on_a_line(layout)) };
         }
-        if let Ok(Some(lists)) = LISTS.try_with(Cell::get) {
-            // While they are borrowed, they give up memory of their own.
-            if let Ok(mut lists) = lists.try_borrow_mut() {
-                let was_inside = inside(false);
-                let is_given = lists.give(piece, size);
-                inside(was_inside);
-                if is_given {
-                    return;
-                }
-            }
+        // While they are borrowed, they give up memory of their own.
+        let give = |lists: &&RefCell<Lists>| {
+            let lists = lists.try_borrow_mut();
+            lists.is_ok_and(|mut lists| lists.give(piece, size))
+        };
+        if outside(|| LISTS.try_with(give)) == Ok(true) {
+            return;
         }
         // SAFETY: as the caller says.
         unsafe { System.dealloc(piece, layout) }

@@ -22,21 +22,23 @@ type Panic = Box<dyn Any + Send>;
 /// A thread wakes up.
 pub(crate) struct Event {
     thread: usize,
-    sleep: u64,
-    is_limit: bool,
+    /// The sleep that it ends, if its time has passed.
+    limit: Option<u64>,
 }
 
 impl Machine {
-    fn at(&mut self, time: f64, thread: usize, is_limit: bool) {
+    fn at(&mut self, time: f64, event: Event) {
         self.numbers += 1;
-        let (number, sleep) = (self.numbers, self.threads[thread].sleeps);
-        let event = Event {
-            thread,
-            sleep,
-            is_limit,
-        };
+        let number = self.numbers;
         self.events.insert((time.to_bits(), number), event);
         self.horizon = self.horizon.min(time);
+    }
+
+    /// A thread is woken at a time, and gets a core after the latency.
+    fn rouse(&mut self, time: f64, thread: usize) {
+        self.threads[thread].state = State::Woken;
+        let limit = None;
+        self.at(time + self.costs.latency, Event { thread, limit });
     }
 
     /// Lets a thread run on some core from a time on.
@@ -44,26 +46,21 @@ impl Machine {
         let last = self.threads[thread].core;
         let is_idle = |core: usize| self.cores[core].running.is_none();
         let idle = (0..self.cores.len()).filter(|core| is_idle(*core));
-        let near = idle.min_by_key(|&core| {
-            (
-                core != last,
-                core / self.costs.cluster != last / self.costs.cluster,
-                core,
-            )
-        });
+        let Costs { cluster, slice, .. } = self.costs;
+        // Of several such cores, it is the first one, here and below.
+        let near = idle.min_by_key(|&core| (core != last, core / cluster != last / cluster));
         self.threads[thread].state = State::Ready;
         let Some(core) = near else {
-            let lengths = (0..self.cores.len())
-                .map(|core| (self.cores[core].queue.len(), core != last, core));
-            let (.., core) = lengths.min().expect("there is a core");
-            self.cores[core].queue.push_back(thread);
-            if self.cores[core].queue.len() == 1 {
-                self.cores[core].slice_ends = self.cores[core].clock.max(time) + self.costs.slice;
+            let length = |core: &usize| (self.cores[*core].queue.len(), *core != last);
+            let shortest = (0..self.cores.len()).min_by_key(length);
+            let busy = &mut self.cores[shortest.expect("there is a core")];
+            busy.queue.push_back(thread);
+            if busy.queue.len() == 1 {
+                busy.slice_ends = busy.clock.max(time) + slice;
             }
             return;
         };
         self.threads[thread].core = core;
-        let slice = self.costs.slice;
         let idle = &mut self.cores[core];
         idle.clock = idle.clock.max(time);
         idle.running = Some(thread);
@@ -72,19 +69,13 @@ impl Machine {
 
     /// The next event has happened.
     fn happen(&mut self, at: f64, event: Event) {
-        let Event {
-            thread,
-            sleep,
-            is_limit,
-        } = event;
-        let sleeper = &mut self.threads[thread];
-        match sleeper.state {
-            State::Asleep(_) if is_limit && sleeper.sleeps == sleep => {
+        let sleeper = &mut self.threads[event.thread];
+        match (sleeper.state, event.limit) {
+            (State::Asleep(_), Some(sleep)) if sleeper.sleeps == sleep => {
                 sleeper.timed_out = true;
-                sleeper.state = State::Woken;
-                self.at(at + self.costs.latency, thread, false);
+                self.rouse(at, event.thread);
             }
-            State::Woken if !is_limit => self.place(at, thread),
+            (State::Woken, None) => self.place(at, event.thread),
             _ => {}
         }
     }
@@ -105,6 +96,17 @@ impl Machine {
             this.slice_ends = this.clock + slice;
             self.threads[next].core = core;
         }
+    }
+
+    /// The running thread goes to the end of its core's queue. Returns whether others are there.
+    fn take_turns(&mut self, thread: usize) -> bool {
+        let queue = &mut self.cores[self.core].queue;
+        let has_others = !queue.is_empty();
+        if has_others {
+            queue.push_back(thread);
+            self.give_up();
+        }
+        has_others
     }
 
     /// Chooses what comes next. Returns the thread that runs, or nothing if all have ended.
@@ -148,13 +150,8 @@ impl Machine {
             heap::inside(false);
         });
         self.threads.push(Thread {
-            state: State::Ready,
-            core: 0,
             coroutine: Some(coroutine),
-            yielder: None,
-            sleeps: 0,
-            timed_out: false,
-            locals: Vec::new(),
+            ..Thread::default()
         });
         self.threads.len() - 1
     }
@@ -162,41 +159,29 @@ impl Machine {
 
 /// Lets others run while they are behind.
 pub(crate) fn catch_up() {
-    let yielder = with_thread(|machine, thread| {
+    suspend_if(|machine, thread| {
         let core = &machine.cores[machine.core];
-        if core.clock > core.slice_ends && !core.queue.is_empty() {
-            let this = machine.core;
-            machine.cores[this].queue.push_back(thread);
-            machine.give_up();
-        } else if core.clock <= machine.horizon {
-            return None;
-        }
-        machine.threads[thread].yielder
+        let (is_over, is_ahead) = (core.clock > core.slice_ends, core.clock > machine.horizon);
+        (is_over && machine.take_turns(thread)) || is_ahead
     });
-    suspend(yielder.flatten());
 }
 
-fn suspend(yielder: Option<NonNull<Yielder<(), ()>>>) {
-    let Some(yielder) = yielder else { return };
-    heap::inside(false);
-    // SAFETY: the yielder is on the stack of this coroutine, which is running.
-    unsafe { yielder.as_ref() }.suspend(());
-    heap::inside(true);
+/// Lets the loop choose the thread that runs next, if `f` says so.
+fn suspend_if(f: impl FnOnce(&mut Machine, usize) -> bool) {
+    let yielder = with_thread(|machine, thread| {
+        let suspends = f(machine, thread);
+        machine.threads[thread].yielder.filter(|_| suspends)
+    });
+    if let Some(yielder) = yielder.flatten() {
+        // SAFETY: the yielder is on the stack of this coroutine, which is running.
+        heap::outside(|| unsafe { yielder.as_ref() }.suspend(()));
+    }
 }
 
 /// Lets other threads of the core run.
-pub(crate) fn yield_now() {
+pub fn yield_now() {
     charge(|costs| costs.yields);
-    let yielder = with_thread(|machine, thread| {
-        let core = machine.core;
-        if machine.cores[core].queue.is_empty() {
-            return None;
-        }
-        machine.cores[core].queue.push_back(thread);
-        machine.give_up();
-        machine.threads[thread].yielder
-    });
-    suspend(yielder.flatten());
+    suspend_if(Machine::take_turns);
 }
 
 /// Sleeps if the word has the value, until `wake` is called with the word, or for a time at
@@ -208,20 +193,19 @@ pub(crate) fn sleep_on(word: &AtomicU32, value: u32, limit: Option<Duration>) ->
         return false;
     }
     let address = core::ptr::from_ref(word).addr();
-    let yielder = with_thread(|machine, thread| {
+    suspend_if(|machine, thread| {
         let clock = machine.clock();
         let sleeper = &mut machine.threads[thread];
         sleeper.state = State::Asleep(address);
         sleeper.sleeps += 1;
         sleeper.timed_out = false;
-        let yielder = sleeper.yielder;
-        if let Some(limit) = limit {
-            machine.at(clock + limit.as_secs_f64() * 1e9, thread, true);
+        if let Some(time) = limit {
+            let limit = Some(sleeper.sleeps);
+            machine.at(clock + time.as_secs_f64() * 1e9, Event { thread, limit });
         }
         machine.give_up();
-        yielder
+        true
     });
-    suspend(yielder.flatten());
     with_thread(|machine, thread| machine.threads[thread].timed_out).unwrap_or_default()
 }
 
@@ -237,11 +221,9 @@ pub(crate) fn wake(word: &AtomicU32, most: usize) {
             let first = asleep
                 .min_by_key(|(number, thread)| (thread.sleeps, *number))?
                 .0;
-            machine.threads[first].state = State::Woken;
             machine.count().wakes += 1;
             machine.pass(machine.costs.wake);
-            let time = machine.clock() + machine.costs.latency;
-            machine.at(time, first, false);
+            machine.rouse(machine.clock(), first);
             Some(())
         });
         if found.flatten().is_none() {
@@ -261,10 +243,8 @@ pub(crate) fn start(body: impl FnOnce() + 'static) {
     with(|machine| {
         machine.pass(machine.costs.start);
         let thread = machine.add(body);
-        machine.threads[thread].state = State::Woken;
         machine.threads[thread].core = machine.core;
-        let time = machine.clock() + machine.costs.latency;
-        machine.at(time, thread, false);
+        machine.rouse(machine.clock(), thread);
     });
     catch_up();
 }
@@ -315,10 +295,7 @@ fn drive() -> Option<Panic> {
                 with(|machine| machine.threads[thread].coroutine = Some(coroutine));
             }
             Ok(CoroutineResult::Return(())) => {
-                with(|machine| {
-                    machine.threads[thread].state = State::Ended;
-                    machine.give_up();
-                });
+                with(Machine::give_up);
                 if thread == 0 {
                     return None;
                 }

@@ -28,8 +28,5 @@ pub use machine::{Counts, counts, now, seed, work};
 
 /// Hints to the processor.
 pub mod hint {
-    /// A pause in a loop that waits.
-    pub fn spin_loop() {
-        crate::machine::pause();
-    }
+    pub use crate::machine::spin_loop;
 }

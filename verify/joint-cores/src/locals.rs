@@ -86,11 +86,6 @@ impl<T: 'static> LocalKey<Cell<T>> {
 #[macro_export]
 macro_rules! thread_local {
     () => {};
-    ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = const $init:block $(; $($rest:tt)*)?) => {
-        $(#[$attr])* $vis static $name: $crate::thread::LocalKey<$ty> =
-            $crate::thread::LocalKey::new(|| $init);
-        $($crate::thread_local! { $($rest)* })?
-    };
     ($(#[$attr:meta])* $vis:vis static $name:ident: $ty:ty = $init:expr $(; $($rest:tt)*)?) => {
         $(#[$attr])* $vis static $name: $crate::thread::LocalKey<$ty> =
             $crate::thread::LocalKey::new(|| $init);

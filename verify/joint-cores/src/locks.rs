@@ -4,19 +4,13 @@
 //! waits before it sleeps is one of the costs ([`Waits`]). The kernel's part of parking_lot, its
 //! table of queues, costs nothing.
 
-use core::{
-    cell::UnsafeCell,
-    fmt,
-    ops::{Deref, DerefMut},
-    sync::atomic::Ordering::SeqCst,
-    time::Duration,
-};
+use core::{cell::UnsafeCell, sync::atomic::Ordering::SeqCst, time::Duration};
 use std::sync::{LockResult, TryLockError, TryLockResult};
 
 use crate::{
     Waits,
     kernel::{sleep_on, wake, yield_now},
-    machine::{costs, pause},
+    machine::{costs, spin_loop},
     sync::atomic::AtomicU32,
 };
 
@@ -56,15 +50,16 @@ impl Word {
 
     /// Waits for a while, and returns the word.
     fn wait(&self) -> u32 {
-        let rounds = match costs().waits {
+        let waits = costs().waits;
+        let rounds = match waits {
             Waits::Looks => 100,
             Waits::Yields => 10,
         };
         for round in 1..=rounds {
             let state = self.0.load(SeqCst);
-            match (state, costs().waits) {
-                (1, Waits::Looks) => pause(),
-                (1, Waits::Yields) if round <= 3 => (0..1 << round).for_each(|_| pause()),
+            match (state, waits) {
+                (1, Waits::Looks) => spin_loop(),
+                (1, Waits::Yields) if round <= 3 => (0..1 << round).for_each(|_| spin_loop()),
                 (1, Waits::Yields) => yield_now(),
                 _ => return state,
             }
@@ -93,7 +88,9 @@ unsafe impl<T: ?Sized + Send> Sync for Mutex<T> {}
 
 /// A mutex that is held.
 #[derive(Debug)]
-pub struct MutexGuard<'a, T: ?Sized>(&'a Mutex<T>);
+pub struct MutexGuard<'a, T: ?Sized> {
+    lock: &'a Mutex<T>,
+}
 
 impl<T> Mutex<T> {
     /// Creates a mutex.
@@ -112,7 +109,7 @@ impl<T: ?Sized> Mutex<T> {
     /// Never.
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
         self.word.lock();
-        Ok(MutexGuard(self))
+        Ok(MutexGuard { lock: self })
     }
 
     /// Locks if it is free.
@@ -122,36 +119,17 @@ impl<T: ?Sized> Mutex<T> {
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
         let is_locked = self.word.try_lock();
         // A guard that is made although the lock is held would free it.
-        let guard = is_locked.then(|| MutexGuard(self));
+        let guard = is_locked.then(|| MutexGuard { lock: self });
         guard.ok_or(TryLockError::WouldBlock)
     }
 }
 
-impl<T: ?Sized> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Mutex")
-    }
-}
-
-impl<T: ?Sized> Deref for MutexGuard<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        // SAFETY: the mutex is held.
-        unsafe { &*self.0.value.get() }
-    }
-}
-
-impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: the mutex is held.
-        unsafe { &mut *self.0.value.get() }
-    }
-}
+joint_facade::shows_its_name! { Mutex<?T> }
+joint_facade::guard! { mut MutexGuard }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
-        self.0.word.unlock();
+        self.lock.word.unlock();
     }
 }
 
@@ -201,11 +179,11 @@ impl Condvar {
         limit: Option<Duration>,
     ) -> (MutexGuard<'a, T>, WaitTimeoutResult) {
         let seen = self.0.load(SeqCst);
-        let mutex = guard.0;
+        let lock = guard.lock;
         drop(guard);
         let timed_out = sleep_on(&self.0, seen, limit);
-        mutex.word.lock();
-        (MutexGuard(mutex), WaitTimeoutResult(timed_out))
+        lock.word.lock();
+        (MutexGuard { lock }, WaitTimeoutResult(timed_out))
     }
 
     pub fn wait<'a, T: ?Sized>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
@@ -220,3 +198,5 @@ impl Condvar {
         Ok(self.wait_for(guard, Some(limit)))
     }
 }
+
+joint_facade::wait_while! { Condvar: MutexGuard, T: ?Sized }

@@ -98,22 +98,22 @@ pub(crate) struct Core {
     pub(crate) slice_ends: f64,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum State {
+    /// On a core, in the queue of one, or ended.
+    #[default]
     Ready,
     /// Asleep, on a word or until a time.
     Asleep(usize),
     /// Woken, but not on a core yet.
     Woken,
-    Ended,
 }
 
-pub(crate) type Main = Coroutine<(), (), ()>;
-
+#[derive(Default)]
 pub(crate) struct Thread {
     pub(crate) state: State,
     pub(crate) core: usize,
-    pub(crate) coroutine: Option<Main>,
+    pub(crate) coroutine: Option<Coroutine<(), (), ()>>,
     pub(crate) yielder: Option<NonNull<Yielder<(), ()>>>,
     /// Tells its sleeps apart.
     pub(crate) sleeps: u64,
@@ -145,10 +145,8 @@ std::thread_local! {
 /// Runs the simulator's own code, whose memory is not the program's. Returns nothing if no machine
 /// runs, as while values are dropped after its end.
 pub(crate) fn with<R>(f: impl FnOnce(&mut Machine) -> R) -> Option<R> {
-    let was_inside = heap::inside(false);
-    let result = MACHINE.try_with(|machine| machine.borrow_mut().as_mut().map(f));
-    heap::inside(was_inside);
-    result.ok().flatten()
+    let run = || MACHINE.try_with(|machine| machine.borrow_mut().as_mut().map(f));
+    heap::outside(run).ok().flatten()
 }
 
 pub(crate) fn with_thread<R>(f: impl FnOnce(&mut Machine, usize) -> R) -> Option<R> {
@@ -214,15 +212,12 @@ impl Machine {
         let state = self.lines.entry(line).or_default();
         let others = state.copies & !bit;
         let has_copy = state.copies & bit != 0;
-        let is_hit = match act {
-            Act::Load => has_copy || others == 0,
-            Act::Store | Act::Exchange => others == 0,
-        };
-        let clock = self.cores[core].clock;
-        let mut end = clock;
-        if is_hit {
-            end = end.max(if act == Act::Load { clock } else { state.busy });
-        } else {
+        let is_hit = others == 0 || (act == Act::Load && has_copy);
+        let mut end = self.cores[core].clock;
+        if !is_hit || act != Act::Load {
+            end = end.max(state.busy);
+        }
+        if !is_hit {
             let copies = (0..MOST).filter(|other| others >> other & 1 != 0);
             let distances = copies.map(|other| costs.distance(core, other));
             let from = match act {
@@ -230,7 +225,7 @@ impl Machine {
                 Act::Store | Act::Exchange => distances.fold(0.0, f64::max),
                 Act::Load => distances.fold(f64::MAX, f64::min),
             };
-            end = clock.max(state.busy) + from;
+            end += from;
             if act != Act::Load || state.is_owned {
                 state.busy = end;
             }
@@ -295,9 +290,9 @@ pub(crate) fn fence(is_full: bool) {
     }
 }
 
-pub(crate) fn pause() {
-    with(|machine| machine.pass(machine.costs.pause));
-    catch_up();
+/// A pause in a loop that waits.
+pub fn spin_loop() {
+    charge(|costs| costs.pause);
 }
 
 /// Charges what the costs say.

@@ -9,7 +9,6 @@ pub use crate::{
 
 /// The atomics.
 pub mod atomic {
-    use core::fmt;
     use core::sync::atomic::{self, Ordering::SeqCst};
     pub use core::sync::atomic::{Ordering, compiler_fence};
 
@@ -27,11 +26,7 @@ pub mod atomic {
             #[repr(transparent)]
             pub struct $name $(<$t>)? (atomic::$name $(<$t>)?);
 
-            impl $(<$t>)? fmt::Debug for $name $(<$t>)? {
-                fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                    self.0.fmt(f)
-                }
-            }
+            joint_facade::shows_its_name! { $name $(<$t>)? }
 
             impl $(<$t>)? $name $(<$t>)? {
                 fn touch(&self, act: Act) {

@@ -1,8 +1,7 @@
 //! Threads, which are coroutines here.
 
 use core::{
-    cell::{OnceCell, UnsafeCell},
-    fmt,
+    cell::{Cell, OnceCell},
     sync::atomic::Ordering::SeqCst,
     time::Duration,
 };
@@ -11,7 +10,10 @@ use std::{io, sync};
 #[doc(no_inline)]
 pub use std::thread::{Result, panicking};
 
-pub use crate::locals::{AccessError, LocalKey};
+pub use crate::{
+    kernel::yield_now,
+    locals::{AccessError, LocalKey},
+};
 use crate::{
     kernel::{self, sleep_on, wake},
     machine,
@@ -88,13 +90,8 @@ pub fn sleep(time: Duration) {
     sleep_on(&AtomicU32::new(0), 0, Some(time));
 }
 
-/// Lets other threads of the core run.
-pub fn yield_now() {
-    kernel::yield_now();
-}
-
 struct Packet<T> {
-    result: UnsafeCell<Option<T>>,
+    result: Cell<Option<T>>,
     ended: AtomicU32,
 }
 
@@ -109,11 +106,7 @@ unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
 
-impl<T> fmt::Debug for JoinHandle<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("JoinHandle").field(&self.thread).finish()
-    }
-}
+joint_facade::shows_its_name! { JoinHandle<T> }
 
 impl<T> JoinHandle<T> {
     /// Waits for the end of the thread.
@@ -125,8 +118,7 @@ impl<T> JoinHandle<T> {
         while ended.load(SeqCst) == 0 {
             sleep_on(ended, 0, None);
         }
-        // SAFETY: the thread has ended, and there is one handle.
-        let result = unsafe { &mut *self.packet.result.get() }.take();
+        let result = self.packet.result.take();
         Ok(result.expect("a thread that has ended has a result"))
     }
 
@@ -139,16 +131,14 @@ impl<T> JoinHandle<T> {
 /// Starts a thread.
 pub fn spawn<T: 'static>(f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
     let packet = sync::Arc::new(Packet {
-        result: UnsafeCell::new(None),
+        result: Cell::new(None),
         ended: AtomicU32::new(0),
     });
     let thread = Thread::new(kernel::next_thread());
     let (ours, own) = (packet.clone(), thread.clone());
     kernel::start(move || {
         CURRENT.with(|current| _ = current.set(own));
-        let value = f();
-        // SAFETY: nobody reads before the end.
-        unsafe { *ours.result.get() = Some(value) };
+        ours.result.set(Some(f()));
         ours.ended.store(1, SeqCst);
         wake(&ours.ended, usize::MAX);
     });

@@ -95,10 +95,8 @@ fn a_condition_variable_wakes_who_waits() {
         let shared = Rc::new((Mutex::new(false), Condvar::new()));
         let theirs = shared.clone();
         let waits = thread::spawn(move || {
-            let mut is_set = theirs.0.lock().unwrap();
-            while !*is_set {
-                is_set = theirs.1.wait(is_set).unwrap();
-            }
+            let is_set = theirs.0.lock().unwrap();
+            drop(theirs.1.wait_while(is_set, |is_set| !*is_set));
         });
         thread::sleep(Duration::from_micros(50));
         *shared.0.lock().unwrap() = true;
