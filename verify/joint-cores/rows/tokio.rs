@@ -1,15 +1,9 @@
 // Takes the place of `src/loom/std/mod.rs` in a copy of tokio: the types of joint-cores for std's.
 
-pub(crate) mod cell {
-    pub(crate) use ::loom::cell::UnsafeCell;
-}
+pub(crate) use ::loom::{cell, hint, thread};
 
 pub(crate) mod future {
     pub(crate) use crate::sync::AtomicWaker;
-}
-
-pub(crate) mod hint {
-    pub(crate) use ::loom::hint::spin_loop;
 }
 
 pub(crate) mod rand {
@@ -53,8 +47,4 @@ pub(crate) mod sys {
     pub(crate) fn num_cpus() -> usize {
         1
     }
-}
-
-pub(crate) mod thread {
-    pub(crate) use ::loom::thread::*;
 }

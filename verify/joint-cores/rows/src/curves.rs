@@ -6,7 +6,7 @@ use crate::{
     Figure, figure, machines,
     peers::{Joint, Peer, Tokio},
     picture::Panel,
-    rows::{Of, ROWS, Row},
+    rows::{ROWS, Row, Run},
 };
 
 /// The numbers of cores.
@@ -30,11 +30,8 @@ pub struct Curves {
 }
 
 /// A thread of its own has lists of memory that no other row has used.
-fn figures<P: Of>(row: &Row) -> Figures {
-    let of = |cores| {
-        let sizes = (cores, cores, cores);
-        figure::<P>(SEEDS, sizes, machines::SERVER, P::of(row))
-    };
+fn figures<P: Peer>(of: (Run<P>, f64)) -> Figures {
+    let of = |cores| figure(SEEDS, (cores, cores, cores), machines::SERVER, of);
     let run = || CORES.map(of);
     thread::scope(|scope| scope.spawn(run).join()).expect("no panics")
 }
@@ -67,8 +64,8 @@ pub fn all() -> Curves {
     };
     for row in &ROWS {
         let named = [
-            (Joint::NAME, figures::<Joint>(row)),
-            (Tokio::NAME, figures::<Tokio>(row)),
+            (Joint::NAME, figures(row.joint)),
+            (Tokio::NAME, figures(row.tokio)),
         ];
         for (name, figures) in &named {
             let cells = figures.map(|figure| figure.to_string()).join(" | ");

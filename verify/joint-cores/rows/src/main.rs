@@ -39,26 +39,10 @@ impl fmt::Display for Figure {
     }
 }
 
-/// One run: the first time warms everything up, and the second one counts.
-fn once<P: Peer>(
-    (cores, workers, load): (usize, usize, usize),
-    costs: Costs,
-    seed: u64,
-    run: Run<P>,
-) -> (f64, Counts) {
-    simulate(cores, costs, seed, move || {
-        let peer = P::start(workers);
-        run(peer, load);
-        let before = counts();
-        let figure = run(peer, load);
-        (figure, counts().since(before))
-    })
-}
-
-/// A figure. `sizes` are the numbers of cores and of workers, and what the row gets.
+/// A figure. The sizes are the numbers of cores and of workers, and what the row gets.
 pub fn figure<P: Peer>(
     seeds: u64,
-    sizes: (usize, usize, usize),
+    (cores, workers, load): (usize, usize, usize),
     machine: Costs,
     (run, work): (Run<P>, f64),
 ) -> Figure {
@@ -67,8 +51,17 @@ pub fn figure<P: Peer>(
         waits: P::WAITS,
         ..machine
     };
-    let runs = (0..seeds).map(|seed| once(sizes, costs, seed, run));
-    let mut runs: Vec<_> = runs.collect();
+    // One run: the first time warms everything up, and the second one counts.
+    let once = |seed| {
+        simulate(cores, costs, seed, move || {
+            let peer = P::start(workers);
+            run(peer, load);
+            let before = counts();
+            let figure = run(peer, load);
+            (figure, counts().since(before))
+        })
+    };
+    let mut runs: Vec<_> = (0..seeds).map(once).collect();
     let counts = runs[0].1;
     runs.sort_by(|one, other| one.0.total_cmp(&other.0));
     Figure {

@@ -1,8 +1,6 @@
 //! Published times of tokio's bench `remote_spawn`: 12,800 tasks that do nothing, spawned by
 //! threads outside, and joined.
 
-use std::fmt::Write as _;
-
 use loom::Costs;
 
 use crate::{figure, machines, peers::Tokio, rows::ROWS, work};
@@ -10,92 +8,51 @@ use crate::{figure, machines, peers::Tokio, rows::ROWS, work};
 /// So many seeds; the table has the median, the least and the most.
 const SEEDS: u64 = 5;
 
-struct Points {
-    what: &'static str,
-    machine: Costs,
-    cores: usize,
-    /// Threads, and nanoseconds by task.
-    points: &'static [(usize, f64)],
-}
+/// tokio #7944, on the ten cores of an M1 Max: threads, and nanoseconds by task.
+const M1_MAX: [(usize, f64); 4] = [(1, 265.0), (2, 370.0), (4, 460.0), (8, 633.0)];
 
-/// tokio #7944.
-const M1_MAX: Points = Points {
-    what: "M1 Max",
-    machine: machines::M1_MAX,
-    cores: 10,
-    points: &[(1, 265.0), (2, 370.0), (4, 460.0), (8, 633.0)],
-};
+/// tokio #8483, on 64 cores: threads, and nanoseconds by task before, with one mutex, and after,
+/// with shards. The published times are in milliseconds by run.
+const SERVER: [(usize, f64, f64); 7] = [
+    (1, 617.2, 617.2),
+    (2, 891.4, 610.2),
+    (4, 1617.2, 519.5),
+    (8, 2539.8, 492.2),
+    (16, 2393.0, 480.5),
+    (32, 2356.3, 412.5),
+    (64, 2175.8, 393.8),
+];
 
-/// tokio #8483, before. The published times are in milliseconds by run.
-const MUTEX: Points = Points {
-    what: "64 cores, one mutex",
-    machine: machines::SERVER,
-    cores: 64,
-    points: &[
-        (1, 617.2),
-        (2, 891.4),
-        (4, 1617.2),
-        (8, 2539.8),
-        (16, 2393.0),
-        (32, 2356.3),
-        (64, 2175.8),
-    ],
-};
-
-/// tokio #8483, after.
-const SHARDED: Points = Points {
-    what: "64 cores, sharded",
-    machine: machines::SERVER,
-    cores: 64,
-    points: &[
-        (1, 617.2),
-        (2, 610.2),
-        (4, 519.5),
-        (8, 492.2),
-        (16, 480.5),
-        (32, 412.5),
-        (64, 393.8),
-    ],
-};
-
-impl Points {
-    /// The table's rows, and how many points are within 30%.
-    fn rows(&self) -> (String, usize) {
-        let between = ROWS[0].tokio.1;
-        let (mut out, mut hits) = (String::new(), 0);
-        for &(threads, published) in self.points {
-            let sizes = (self.cores, self.cores, threads);
-            let simulated =
-                figure::<Tokio>(SEEDS, sizes, self.machine, (work::remote_spawn, between));
-            let off = simulated.median / published - 1.0;
-            hits += usize::from(off.abs() <= 0.3);
-            _ = writeln!(
-                out,
-                "| {} | {threads} | {published:.0} | {simulated} | {:+.0} % |",
-                self.what,
-                100.0 * off
-            );
-        }
-        (out, hits)
-    }
+/// A row of the table, and whether the point is within 30%.
+fn row(what: &str, machine: Costs, cores: usize, threads: usize, published: f64) -> (String, bool) {
+    let sizes = (cores, cores, threads);
+    let run = (work::remote_spawn as _, ROWS[0].tokio.1);
+    let simulated = figure::<Tokio>(SEEDS, sizes, machine, run);
+    let off = simulated.median / published - 1.0;
+    let row = format!(
+        "| {what} | {threads} | {published:.0} | {simulated} | {:+.0} % |\n",
+        100.0 * off
+    );
+    (row, off.abs() <= 0.3)
 }
 
 /// The table of the points for which this tokio has the source.
 pub fn table(is_sharded: bool) -> String {
-    let all: &[Points] = match is_sharded {
-        true => &[SHARDED],
-        false => &[M1_MAX, MUTEX],
+    let server = |what, threads, published| row(what, machines::SERVER, 64, threads, published);
+    let rows: Vec<_> = if is_sharded {
+        let after = |(threads, _, after)| server("64 cores, sharded", threads, after);
+        SERVER.map(after).into()
+    } else {
+        let m1_max = |(threads, published)| row("M1 Max", machines::M1_MAX, 10, threads, published);
+        let before = |(threads, before, _)| server("64 cores, one mutex", threads, before);
+        let server = SERVER.into_iter().map(before);
+        M1_MAX.into_iter().map(m1_max).chain(server).collect()
     };
-    let mut out =
-        "| machine | threads | published, ns | simulated, ns | off |\n|---|---|---|---|---|\n"
-            .to_owned();
-    let mut hits = 0;
-    for points in all {
-        let (rows, own) = points.rows();
-        out += &rows;
-        hits += own;
-    }
-    let of: usize = all.iter().map(|points| points.points.len()).sum();
-    _ = writeln!(out, "\n{hits} of {of} are within 30 %.");
-    out
+    let hits = rows.iter().filter(|row| row.1).count();
+    let (of, lines) = (rows.len(), rows.into_iter().map(|row| row.0));
+    format!(
+        "| machine | threads | published, ns | simulated, ns | off |\n|---|---|---|---|---|\n\
+         {}\n{hits} of {of} are within 30 %.\n",
+        lines.collect::<String>()
+    )
 }

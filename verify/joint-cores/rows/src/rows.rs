@@ -1,7 +1,7 @@
 //! The twelve rows: their titles, and their functions for each scheduler.
 
 use crate::{
-    peers::{Joint, Peer, Tokio},
+    peers::{Joint, Tokio},
     work,
 };
 
@@ -51,21 +51,3 @@ pub const ROWS: [Row; 12] = rows! {
     "a chain of 1,000 tasks, each of which joins the next" chain (|_| 1_000) false 1.015 6.485
     "timers of 200 us on busy workers: how late" timers (|n| 20 * n) false 0.480 4.923
 };
-
-/// By a scheduler's name.
-pub trait Of: Peer {
-    /// The function of a row, and the work.
-    fn of(row: &Row) -> (Run<Self>, f64);
-}
-
-impl Of for Joint {
-    fn of(row: &Row) -> (Run<Self>, f64) {
-        row.joint
-    }
-}
-
-impl Of for Tokio {
-    fn of(row: &Row) -> (Run<Self>, f64) {
-        row.tokio
-    }
-}

@@ -42,11 +42,18 @@ where
     })
 }
 
+async fn join_all<P: Peer, T: Send + 'static>(handles: Vec<P::Handle<T>>) {
+    for handle in handles {
+        P::join(handle).await;
+    }
+}
+
 async fn fan_out<P: Peer, F>(tasks: usize, task: impl Fn(usize) -> F)
 where
     F: Future<Output: Send> + Send + 'static,
 {
     let handles: Vec<_> = (0..tasks).map(|i| P::spawn(task(i))).collect();
+    // Not by `join_all`: its future would make the tasks that call this larger, and move figures.
     for handle in handles {
         P::join(handle).await;
     }
@@ -186,24 +193,17 @@ fn spawners_and<P: Peer>(peer: &'static P, threads: usize, wait: impl Fn(All)) -
             if *count == threads {
                 begun.1.notify_all();
             }
-            while *count < threads {
-                count = begun.1.wait(count).expect("no panics");
-            }
-            drop(count);
+            drop(begun.1.wait_while(count, |count| *count < threads));
             handles.extend((0..OUTSIDE / threads).map(|_| peer.spawn_outside(async {})));
             handles
         })
     };
     let spawners: Vec<_> = (0..threads).map(|_| spawner()).collect();
-    let handles = spawners
+    let spawned = spawners
         .into_iter()
-        .map(|thread| thread.join().expect("it ends"));
-    let handles: Vec<_> = handles.flatten().collect();
-    wait(Box::pin(async {
-        for handle in handles {
-            P::join(handle).await;
-        }
-    }));
+        .flat_map(|thread| thread.join().expect("it ends"));
+    let handles = spawned.collect();
+    wait(Box::pin(join_all::<P, _>(handles)));
     since(start, OUTSIDE)
 }
 
@@ -229,11 +229,7 @@ pub fn wakes<P: Peer>(peer: &'static P, threads: usize) -> f64 {
     for thread in threads {
         thread.join().expect("it ends");
     }
-    joint::block_on(async {
-        for handle in handles {
-            P::join(handle).await;
-        }
-    });
+    joint::block_on(join_all::<P, _>(handles));
     since(start, 3_200)
 }
 
@@ -259,9 +255,7 @@ pub fn wake_all_inside<P: Peer>(peer: &'static P, workers: usize) -> f64 {
         let one = || P::spawn(attend(begun.clone(), last.clone(), workers, start));
         let handles: Vec<_> = (1..workers).map(|_| one()).collect();
         attend(begun, last.clone(), workers, start).await;
-        for handle in handles {
-            P::join(handle).await;
-        }
+        join_all::<P, _>(handles).await;
         *last.lock().expect("no panics")
     })
 }
