@@ -105,6 +105,13 @@ Proof.
     destruct (irreflexive _ Rcx).
 Qed.
 
+Lemma closure_inside : forall (A : Type) (R S : A -> A -> Prop),
+  inclusion A R S -> transitive A S -> inclusion A (clos_trans A R) S.
+Proof. intros A R S inside trans a b H. induction H; eauto. Qed.
+
+Local Hint Unfold hb eco : core.
+Local Hint Resolve t_step : core.
+
 (** * The rule *)
 
 Section Rule.
@@ -122,15 +129,6 @@ Section Rule.
   Lemma hb_trans : forall a b c, hb a b -> hb b c -> hb a c.
   Proof. intros a b c. apply t_trans. Qed.
 
-  Lemma rf_eco : forall a b, rf X a b -> eco X a b.
-  Proof. intros. apply t_step. auto. Qed.
-
-  Lemma mo_eco : forall a b, mo a b -> eco X a b.
-  Proof. intros. apply t_step. auto. Qed.
-
-  Lemma fr_eco : forall a b, fr X a b -> eco X a b.
-  Proof. intros. apply t_step. auto. Qed.
-
   (** What reads and writes comes right after the write that it read. *)
   Lemma nothing_between : forall w u, rf X w u -> writes X u ->
     kind_of X u = Rmw /\ mo w u /\ forall v, mo w v -> ~ mo v u.
@@ -147,55 +145,38 @@ Section Rule.
 
   (** By going back from [b], exchange by exchange, one arrives at [a]. *)
   Lemma chain : forall a b, mo a b -> exchanged_up_to a b ->
-    clos_trans E (rf_rmw X) a b.
+    exists v, release_sequence X a v /\ rf_rmw X v b.
   Proof.
     intros a b. induction (mo_wf X C b) as [b _ earlier]. intros M only.
     assert (K : kind_of X b = Rmw) by (apply only; auto).
-    destruct (reads_one X C b (or_intror K)) as (w & F).
+    destruct (reads_one X C b (or_intror K)) as (w & F). exists w. split; [| split; assumption].
     destruct (atomicity X C w b (conj F K)) as (Mw & next).
     destruct (mo_writes X C _ _ M) as (wa & _ & same), (mo_writes X C _ _ Mw) as (ww & _ & same').
     destruct (rf_reads X C _ _ F) as (_ & _ & _ & some).
     destruct (mo_total X C a w wa ww) as [-> | [Maw | Mwa]]; try congruence.
-    - apply t_step. split; assumption.
-    - apply t_trans with w.
-      + apply earlier; auto. intros v Mv [-> | Mvw]; apply only; auto.
-        right. exact (mo_trans X C _ _ _ Mvw Mw).
-      + apply t_step. split; assumption.
+    - apply rt_refl.
+    - destruct (earlier w Mw Maw) as (v & seq & last).
+      + intros v Mv [-> | Mvw]; apply only; auto. right. exact (mo_trans X C _ _ _ Mvw Mw).
+      + exact (rt_trans _ _ _ _ _ seq (rt_step _ _ _ _ last)).
     - destruct (next a Mwa M).
-  Qed.
-
-  Lemma chain_ends : forall a b, clos_trans E (rf_rmw X) a b ->
-    exists v, release_sequence X a v /\ rf_rmw X v b.
-  Proof.
-    intros a b steps. apply clos_trans_tn1 in steps.
-    induction steps as [b one | b c one _ (v & seq & last)].
-    - exists a. split; [apply rt_refl | exact one].
-    - exists b. split; [| exact one]. eapply rt_trans; [exact seq | apply rt_step; exact last].
-  Qed.
-
-  (** Events of one thread that are ordered in any way that coherence knows are so in the program. *)
-  Lemma same_thread : forall a b, thread X a = thread X b -> thread X a <> None ->
-    eco X a b -> a <> b -> hb a b.
-  Proof.
-    intros a b same some order differ.
-    destruct (thread X a) as [t|] eqn:Ta; [| congruence].
-    destruct (po_total X C a b t) as [-> | [P | P]]; auto; [congruence | apply t_step; auto |].
-    destruct (coherence X C b a); [apply t_step; auto | exact order].
   Qed.
 
   Definition published (a : E) := writes X a /\ releases (mode_of X a) = true /\ thread X a <> None.
 
-  (** The edge, made by whatever reads from the release sequence of [a]. *)
+  (** The edge, made by whatever reads from the release sequence of [a]. Inside of one thread it is
+      program order, which coherence forbids to be the other way round. *)
   Lemma synchronizes : forall a v r, published a -> release_sequence X a v -> rf X v r ->
     acquires (mode_of X r) = true -> thread X r <> None -> eco X a r -> a <> r -> hb a r.
   Proof.
-    intros a v r (W & R & someA) seq F A some order differ.
+    intros a v r (W & R & _) seq F A some order differ. apply t_step.
     assert (decide : {thread X a = thread X r} + {thread X a <> thread X r})
       by (decide equality; apply Nat.eq_dec).
-    destruct decide as [same | other]; [apply same_thread; auto |].
-    apply t_step. right. left. split; [exact other |]. exists a, v, r.
-    repeat split; auto; try (intros P; rewrite P in *; discriminate).
-    apply (rf_reads X C _ _ F).
+    destruct decide as [same | other], (thread X r) as [t|] eqn:T; try contradiction.
+    - destruct (po_total X C a r t same T) as [| [P | P]]; [contradiction | auto |].
+      destruct (coherence X C r a); auto.
+    - right. left. split; [congruence |]. exists a, v, r.
+      destruct (rf_reads X C _ _ F) as (_ & ? & _).
+      repeat split; auto; intros P; rewrite P in *; discriminate.
   Qed.
 
   (** The rule of exchanges. What lies between may have any mode: only [a] must release, and only
@@ -204,9 +185,8 @@ Section Rule.
     mo a b -> exchanged_up_to a b -> published a ->
     acquires (mode_of X b) = true -> thread X b <> None -> hb a b.
   Proof.
-    intros a b M only pub A some.
-    destruct (chain_ends a b (chain a b M only)) as (v & seq & F & _).
-    exact (synchronizes a v b pub seq F A some (mo_eco a b M) (differs a b M)).
+    intros a b M only pub A some. destruct (chain a b M only) as (v & seq & F & _).
+    apply (synchronizes a v b); auto. exact (differs a b M).
   Qed.
 
   (** A load reads [a] itself or a later exchange. *)
@@ -217,11 +197,10 @@ Section Rule.
     intros a w r F K order pub A some.
     assert (differ : a <> r) by (intros ->; destruct pub as ([] & _); congruence).
     destruct order as [-> | (M & only)].
-    - exact (synchronizes w w r pub (rt_refl _ _ _) F A some (rf_eco w r F) differ).
-    - destruct (chain_ends a w (chain a w M only)) as (v & seq & last).
-      apply (synchronizes a w r); auto.
-      + eapply rt_trans; [exact seq | apply rt_step; exact last].
-      + eapply t_trans; [apply mo_eco, M | apply rf_eco, F].
+    - apply (synchronizes w w r); auto. apply rt_refl.
+    - destruct (chain a w M only) as (v & seq & last). apply (synchronizes a w r); auto.
+      + exact (rt_trans _ _ _ _ _ seq (rt_step _ _ _ _ last)).
+      + apply t_trans with w; auto.
   Qed.
 
   (** Everything before the exchange happens before everything after the one that acquires. *)
@@ -315,11 +294,8 @@ Section Rule.
 
     Definition before (a b : E) := a = b \/ hb a b.
 
-    Lemma hb_before : forall a b d, hb a b -> before b d -> hb a d.
-    Proof. intros a b d H [<- | H']; [exact H | exact (hb_trans _ _ _ H H')]. Qed.
-
-    Lemma before_hb : forall a b d, before a b -> hb b d -> hb a d.
-    Proof. intros a b d [<- | H] H'; [exact H' | exact (hb_trans _ _ _ H H')]. Qed.
+    Lemma before_trans : forall a b d, before a b -> before b d -> before a d.
+    Proof. intros a b d [<- | H] [<- | H']; unfold before; eauto using hb_trans. Qed.
 
     (** What replaces what a later read has seen also replaces what an earlier one has seen. *)
     Lemma fr_fr : forall r b y d, fr_here r b -> before b y -> fr_here y d -> fr_here r d.
@@ -330,10 +306,9 @@ Section Rule.
       assert (later : mo b d).
       { destruct (writes_here b d) as [-> | [later | sooner]]; auto; destruct order as [<- | H].
         - congruence.
-        - destruct (coherence X C _ _ H (fr_eco _ _ Y)).
+        - destruct (coherence X C _ _ H). auto.
         - destruct (nothing_between v b G Wb) as (_ & _ & none). destruct (none d N sooner).
-        - destruct (coherence X C _ _ H).
-          exact (t_trans _ _ _ _ _ (fr_eco _ _ Y) (mo_eco _ _ sooner)). }
+        - destruct (coherence X C _ _ H). apply t_trans with d; auto. }
       split; [exact at_d |]. exists w.
       repeat split; [exact F | exact (mo_trans X C _ _ _ M later) |].
       intros ->. destruct (nothing_between w d F Wd) as (_ & _ & none). exact (none b M later).
@@ -345,32 +320,31 @@ Section Rule.
 
     Let path a b := hb a b \/ exists r w, before a r /\ fr_here r w /\ before w b.
 
-    Lemma step_path : forall a b, step a b -> hb a b \/ fr_here a b.
-    Proof. intros a b [H | [(at_a & [F | M]) | R]]; auto using rf_inside_hb, mo_inside_hb. Qed.
-
-    Lemma path_step : forall a b d, path a b -> step b d -> path a d.
+    Lemma step_path : forall a b, step a b -> path a b.
     Proof.
-      intros a b d [H | (r & w & H & R & H')] S; destruct (step_path b d S) as [T | R'].
-      - left. exact (hb_trans _ _ _ H T).
-      - right. exists b, d. unfold before. auto.
-      - right. exists r, w. refine (conj H (conj R (or_intror _))). exact (before_hb _ _ _ H' T).
-      - right. exists r, d. refine (conj H (conj _ (or_introl eq_refl))). eapply fr_fr; eassumption.
+      intros a b [H | [(at_a & [F | M]) | R]]; [left | left | left | right; exists a, b];
+        unfold before; auto using rf_inside_hb, mo_inside_hb.
+    Qed.
+
+    Lemma path_trans : transitive E path.
+    Proof.
+      intros a b d [H | (r & w & A & R & B)] [H' | (r' & w' & A' & R' & B')].
+      - left. exact (hb_trans _ _ _ H H').
+      - right. exists r', w'. refine (conj (before_trans _ _ _ (or_intror H) A') (conj R' B')).
+      - right. exists r, w. refine (conj A (conj R (before_trans _ _ _ B (or_intror H')))).
+      - right. exists r, w'. repeat split; auto; apply (fr_fr r w r'); eauto using before_trans.
     Qed.
 
     (** No cycle: the events have an order in which each exchange and each look at the location
         finds the last value before it. *)
     Theorem one_location_interleaves : forall a, ~ clos_trans E step a a.
     Proof.
-      assert (all : forall a b, clos_trans E step a b -> path a b).
-      { intros a b steps. apply clos_trans_tn1 in steps.
-        induction steps as [b S | b d S _ IH]; [| exact (path_step _ _ _ IH S)].
-        destruct (step_path a b S); [left | right; exists a, b; unfold before]; auto. }
-      intros a cycle. destruct (all a a cycle) as [H | (r & w & H & (_ & R) & H')].
-      - exact (hb_irreflexive X C a H).
-      - assert (back : before w r).
-        { destruct H' as [-> | H']; [exact H | right; exact (hb_before _ _ _ H' H)]. }
-        destruct back as [-> | back]; [| exact (coherence X C _ _ back (fr_eco _ _ R))].
-        destruct R as (? & _ & _ & differ). congruence.
+      intros a cycle.
+      destruct (closure_inside _ _ _ step_path path_trans _ _ cycle)
+        as [H | (r & w & A & (_ & R) & B)]; [exact (hb_irreflexive X C a H) |].
+      destruct (before_trans _ _ _ B A) as [<- | H].
+      - destruct R as (? & _ & _ & differ). congruence.
+      - destruct (coherence X C _ _ H). auto.
     Qed.
   End Location.
 End Rule.
@@ -393,95 +367,79 @@ Section Example.
     loc e := match e with InitWord | First | Second => Some 0 | _ => Some 1 end;
     thread e := match e with
       | InitWord | InitData => None | WriteData | First => Some 1 | Second | ReadData => Some 2 end;
-    po a b := match a, b with WriteData, First | Second, ReadData => True | _, _ => False end;
-    rf a b := match a, b with
-      | InitWord, First | First, Second | InitData, ReadData => True | _, _ => False end;
-    mo a b := match a, b with
-      | InitWord, (First | Second) | First, Second | InitData, WriteData => True
-      | _, _ => False end
+    po a b := In (a, b) [(WriteData, First); (Second, ReadData)];
+    rf a b := In (a, b) [(InitWord, First); (First, Second); (InitData, ReadData)];
+    mo a b := In (a, b)
+      [(InitWord, First); (InitWord, Second); (First, Second); (InitData, WriteData)]
   |}.
+  Notation X := message_passing.
 
-  (** All that happens before: the initial values first, and each thread's own order. *)
-  Let hb_at_most (a b : step_of) : Prop := match a, b with
-    | (InitWord | InitData), (WriteData | First | Second | ReadData) => True
-    | WriteData, First | Second, ReadData => True
-    | _, _ => False end.
+  (** Tries all events, with all edges between them. *)
+  Ltac try_all := intros; simpl in *; repeat match goal with
+    | _ => discriminate
+    | H : _ /\ _ |- _ => destruct H
+    | H : _ \/ _ |- _ => destruct H
+    | H : (_, _) = (_, _) |- _ => inversion H; clear H; subst
+    | e : step_of |- _ => destruct e
+    end; simpl in *; intuition (congruence || lia).
 
+  (** Nothing synchronizes, so what happens before is program order, and the initial values. *)
   Lemma hb_bounded : acquires second = false ->
-    forall a b, hb message_passing a b -> hb_at_most a b.
+    forall a b, hb X a b -> po X a b \/ initial_first X a b.
   Proof.
-    intros A a b H.
-    induction H as [a b [P | [(_ & w & v & r & _ & _ & _ & Q & _) | (T & U)]] | a b d _ IH1 _ IH2].
-    - destruct a, b; simpl in *; auto.
-    - destruct b; simpl in *; congruence.
-    - destruct a, b; simpl in *; auto; congruence.
-    - destruct a, b, d; simpl in *; auto.
+    intros A. apply closure_inside; [| unfold transitive, initial_first; try_all].
+    intros a b [P | [(_ & w & v & r & _ & _ & _ & Q & _) | I]]; auto.
+    destruct b; simpl in *; congruence.
   Qed.
 
-  Let eco_at_most (a b : step_of) : Prop := match a, b with
-    | InitWord, (First | Second) | First, Second => True
-    | InitData, (ReadData | WriteData) | ReadData, WriteData => True
-    | _, _ => False end.
+  Definition order e := match e with
+    | InitWord | InitData => 0 | First | ReadData => 1 | Second | WriteData => 2 end.
 
-  Lemma eco_bounded : forall a b, eco message_passing a b -> eco_at_most a b.
+  Lemma eco_bounded : forall a b, eco X a b -> loc X a = loc X b /\ order a < order b.
   Proof.
-    intros a b H.
-    induction H as [a b [F | [M | (w & F & M & D)]] | a b d _ IH1 _ IH2]; simpl in *;
-      [| | destruct w | destruct d]; destruct a, b; simpl in *; auto; congruence.
+    apply closure_inside; [| unfold transitive; intuition (congruence || lia)].
+    intros a b [F | [M | (w & F & M & D)]]; try_all.
   Qed.
 
-  (** Each of its edges but [fr] goes on in this order. *)
-  Let rank e := match e with
+  Definition time e := match e with
     | InitWord | InitData => 0 | WriteData => 1 | First => 2 | Second => 3 | ReadData => 4 end.
 
-  Lemma ranked : forall R : step_of -> step_of -> Prop, (forall a b, R a b -> rank a < rank b) ->
-    forall a, ~ clos_trans _ R a a.
+  Lemma no_thin_air : forall a, ~ clos_trans _ (fun a b => po X a b \/ rf X a b) a a.
   Proof.
-    intros R up a cycle. assert (all : forall a b, clos_trans _ R a b -> rank a < rank b).
-    { intros x y H. induction H; [auto | lia]. }
-    specialize (all a a cycle). lia.
+    intros a cycle. apply (closure_inside _ _ (ltof _ time)) in cycle;
+      unfold inclusion, transitive, ltof in *; try_all.
   Qed.
 
   (** Allowed, by "no thin air" as well; without SC events `psc` is empty. The read and the write of
       the data race, and the read returns what is outdated. *)
   Theorem without_acquire_the_rule_fails : acquires second = false ->
-    consistent message_passing /\
-    mo message_passing First Second /\ exchanged_up_to message_passing First Second /\
-    published message_passing First /\
-    ~ hb message_passing First Second /\
-    ~ hb message_passing WriteData ReadData /\ ~ hb message_passing ReadData WriteData /\
-    (forall a, ~ clos_trans _ (fun a b => po message_passing a b \/ rf message_passing a b) a a).
+    consistent X /\ mo X First Second /\ exchanged_up_to X First Second /\ published X First /\
+    ~ hb X First Second /\ ~ hb X WriteData ReadData /\ ~ hb X ReadData WriteData /\
+    (forall a, ~ clos_trans _ (fun a b => po X a b \/ rf X a b) a a).
   Proof.
-    intros A. split; [constructor; simpl; unfold writes, reads, transitive, rf_rmw; simpl |].
-    - intros [] [] t; simpl; intros; auto; congruence.
-    - intros [] []; simpl; intros []; repeat split; auto; discriminate.
-    - intros [] [R | R]; try discriminate;
-        [exists InitWord | exists First | exists InitData]; exact I.
-    - intros [] []; simpl; intros []; auto.
-    - intros [] [] []; simpl; auto.
-    - intros [] [] [K | K] [L | L]; simpl in *; try discriminate; intros; auto; discriminate.
-    - apply (wf_incl _ _ (fun a b => rank a < rank b)); [| apply well_founded_ltof].
-      intros [] []; simpl; intros []; lia.
-    - intros a H. apply (hb_bounded A) in H. destruct a; exact H.
-    - intros a b H G. apply (hb_bounded A) in H. apply eco_bounded in G.
-      destruct a, b; simpl in *; auto.
-    - intros w u (F & K). split; [| intros v; destruct v];
-        destruct w, u; simpl in *; auto; discriminate.
-    - repeat split; simpl; auto; unfold writes; simpl; auto; try discriminate;
-        try (intros H; exact (hb_bounded A _ _ H)).
-      + intros [] M O; simpl in *; auto; destruct O; try congruence; contradiction.
-      + apply ranked. intros [] []; simpl; intros []; try contradiction; lia.
+    intros A. assert (H := hb_bounded A). unfold initial_first in H. split; [constructor |].
+    - try_all.
+    - unfold reads, writes. try_all.
+    - unfold reads. intros r R.
+      exists match r with First => InitWord | Second => First | _ => InitData end. try_all.
+    - unfold writes. try_all.
+    - unfold transitive. try_all.
+    - unfold writes. try_all.
+    - apply (wf_incl _ _ (ltof _ order)); [| apply well_founded_ltof].
+      unfold inclusion, ltof. try_all.
+    - intros a B. apply H in B. try_all.
+    - intros a b B O. apply H in B. apply eco_bounded in O. try_all.
+    - unfold rf_rmw. try_all.
+    - repeat split; try exact no_thin_air; try (intros B; apply H in B);
+        unfold exchanged_up_to, writes in *; try_all.
   Qed.
 
   (** With it, the same graph is forbidden: the proof has its last edge again. *)
-  Theorem with_acquire_it_is_forbidden : acquires second = true -> ~ consistent message_passing.
+  Theorem with_acquire_it_is_forbidden : acquires second = true -> ~ consistent X.
   Proof.
-    intros A C. assert (H : hb message_passing WriteData ReadData).
-    { apply (exchanges_order_the_rest _ C WriteData First Second ReadData); simpl; auto;
-        try discriminate.
-      - intros [] M O; simpl in *; auto; destruct O; try congruence; contradiction.
-      - repeat split; simpl; auto; [right; reflexivity | discriminate]. }
-    apply (coherence _ C _ _ H). apply t_step. right. right.
-    exists InitData. simpl. repeat split; auto. discriminate.
+    intros A C. apply (coherence _ C WriteData ReadData).
+    - apply (exchanges_order_the_rest _ C WriteData First Second ReadData);
+        unfold exchanged_up_to, published, writes; try_all.
+    - apply t_step. right. right. exists InitData. try_all.
   Qed.
 End Example.
