@@ -1,11 +1,18 @@
 (** What the other files share. *)
 
-(** The function that sets one field of a record. [eta] builds a record again from its fields. *)
-Ltac setter eta field :=
-  let built := eval cbv delta [eta] in eta in
-  match eval pattern field in built with ?with_field _ =>
-    let set := eval cbv beta in (fun v => with_field (fun _ => v)) in exact set
-  end.
+(** [s <| field := v |>] is the record [s] with [v] in that field. *)
+Class Setter {R T : Type} (field : R -> T) := set : T -> R -> R.
+Arguments set {R T} field {Setter} v s /.
+
+Ltac setter := lazymatch goal with |- Setter ?field =>
+  clear; intros v s; destruct s eqn:built;
+  lazymatch type of built with _ = ?parts =>
+    let old := eval cbv in (field parts) in
+    lazymatch eval pattern old in parts with ?with_field _ => exact (with_field v) end
+  end end.
+Global Hint Extern 1 (Setter _) => setter : typeclass_instances.
+
+Notation "s <| field := v |>" := (set field v s) (at level 12, left associativity).
 
 (** All that the hypotheses say, in single facts. *)
 Ltac facts := repeat match goal with

@@ -1,6 +1,7 @@
 (** Prints the tables of `Word.v` and `Task.v`: `operation | word | next word | what is left to do`.
     Tests of the crate print the same lines from what its functions do. *)
 
+Require Import Common.
 Require Word Task.
 Require Import List String NArith Bool DecimalString.
 Import ListNotations.
@@ -140,7 +141,7 @@ Section Lines.
     asks "detach" handle detach ++ asks "cancel" handle cancel;
     asks "abort" always abort;
     lines "set_panicked" (fun w => runs w && negb (panicked w))
-      (fun w => (panicked_is true w, "nothing"));
+      (fun w => (w <| panicked := true |>, "nothing"));
     asks "finish runner" runs (finish false);
     asks "finish handle" (fun w => runs w && handle w) (finish true);
     flat_map idle_lines [0; 1]; flat_map idle_lines [2; 2 * quarter - 1];

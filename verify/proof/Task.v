@@ -14,16 +14,6 @@ Record word := {
 Inductive next := Nothing | Schedule | Orphan | Free.
 Inductive on_idle := Leave | Reschedule | Cancel | OrphanLeft.
 
-(** [refs_are n w] is [w] with [n] references, and so on. *)
-Definition eta w := {| handle := handle w; cancelled := cancelled w; finished := finished w;
-  panicked := panicked w; refs := refs w; wakes := wakes w |}.
-Definition refs_are : N -> word -> word := ltac:(setter eta refs).
-Definition wakes_are : N -> word -> word := ltac:(setter eta wakes).
-Definition handle_is : bool -> word -> word := ltac:(setter eta handle).
-Definition cancelled_is : bool -> word -> word := ltac:(setter eta cancelled).
-Definition finished_is : bool -> word -> word := ltac:(setter eta finished).
-Definition panicked_is : bool -> word -> word := ltac:(setter eta panicked).
-
 Section Table.
   (** A quarter of the limit of wake-ups. *)
   Variable quarter : N.
@@ -40,9 +30,9 @@ Section Table.
   Definition handle_left w := if refs w =? 0 then left_alone w else Nothing.
   Definition woken w := if wakes w =? 0 then Schedule else Nothing.
 
-  Definition add_ref w := refs_are (refs w + 1) w.
-  Definition add_wake w := wakes_are (wakes w + 1) w.
-  Definition take_back w := if limit <=? wakes w then wakes_are (wakes w - 1) w else w.
+  Definition add_ref w := w <| refs := refs w + 1 |>.
+  Definition add_wake w := w <| wakes := wakes w + 1 |>.
+  Definition take_back w := if limit <=? wakes w then w <| wakes := wakes w - 1 |> else w.
 
   (** With the correction that follows where the counter is full. *)
   Definition add_waker w := if limit <=? wakes w then take_back (add_ref w) else add_ref w.
@@ -50,19 +40,19 @@ Section Table.
     (if limit <=? wakes w then take_back (add_wake w) else add_wake w, woken w).
 
   Definition wake_by_value w :=
-    (refs_are (refs w - 1) (add_wake w),
+    (add_wake w <| refs := refs w - 1 |>,
      match woken w with Schedule => Schedule | _ => waker_left w end).
-  Definition drop_waker w := (refs_are (refs w - 1) w, waker_left w).
-  Definition detach w := (handle_is false w, handle_left w).
+  Definition drop_waker w := (w <| refs := refs w - 1 |>, waker_left w).
+  Definition detach w := (w <| handle := false |>, handle_left w).
 
   Definition may_cancel w := negb (cancelled w) && negb (unreachable w && (wakes w =? 0)).
   Definition cancel w :=
     if may_cancel w then
-      (handle_is false (cancelled_is true (add_wake w)),
+      (add_wake w <| cancelled := true |> <| handle := false |>,
        match woken w with Schedule => Schedule | _ => handle_left w end)
     else detach w.
   Definition abort w :=
-    if may_cancel w then (cancelled_is true (add_wake w), woken w) else (w, Nothing).
+    if may_cancel w then (add_wake w <| cancelled := true |>, woken w) else (w, Nothing).
 
   Definition revive with_waker := {| handle := false; cancelled := true; finished := false;
     panicked := false; refs := if with_waker : bool then 1 else 0; wakes := 1 |}.
@@ -70,8 +60,8 @@ Section Table.
   (** The end of a pending run. *)
   Definition idle consumed w :=
     if consumed =? 0 then (w, if cancelled w then Cancel else Reschedule)
-    else if 2 * quarter <=? consumed then (wakes_are (wakes w - quarter) w, Reschedule)
-    else (wakes_are (wakes w - consumed) w,
+    else if 2 * quarter <=? consumed then (w <| wakes := wakes w - quarter |>, Reschedule)
+    else (w <| wakes := wakes w - consumed |>,
       if cancelled w then Cancel
       else if negb (wakes w =? consumed) then Reschedule
       else if unreachable w then OrphanLeft else Leave).
@@ -79,7 +69,7 @@ Section Table.
   (** Whether the finisher, which has the handle or not, is the last party. *)
   Definition is_last (own : bool) w := eqb (handle w) own && (refs w =? 0).
   Definition finish_add (own : bool) w :=
-    (finished_is true (if own then handle_is false w else w),
+    ((if own then w <| handle := false |> else w) <| finished := true |>,
      if is_last own w then Free else Nothing).
   Definition finish own w := if is_last own w then (w, Free) else finish_add own w.
 End Table.
@@ -123,28 +113,14 @@ Section System.
     the_handle := if had_handle then Held else Away; the_runner := Queued;
     wakers := 0; busy := 0; in_poll := 0; orphan := false; freed := false; owed := true |}.
 
-  Definition eta_task t := {| the_word := the_word t; join := join t; the_handle := the_handle t;
-    the_runner := the_runner t; wakers := wakers t; busy := busy t; in_poll := in_poll t;
-    orphan := orphan t; freed := freed t; owed := owed t |}.
-  Definition word_is : word -> task -> task := ltac:(setter eta_task the_word).
-  Definition join_is : join_word -> task -> task := ltac:(setter eta_task join).
-  Definition holder_is : holder -> task -> task := ltac:(setter eta_task the_handle).
-  Definition runner_is : runner -> task -> task := ltac:(setter eta_task the_runner).
-  Definition wakers_are : N -> task -> task := ltac:(setter eta_task wakers).
-  Definition busy_are : N -> task -> task := ltac:(setter eta_task busy).
-  Definition in_poll_are : N -> task -> task := ltac:(setter eta_task in_poll).
-  Definition orphan_is : bool -> task -> task := ltac:(setter eta_task orphan).
-  Definition freed_is : bool -> task -> task := ltac:(setter eta_task freed).
-  Definition owed_is : bool -> task -> task := ltac:(setter eta_task owed).
-
   (** What the word says is done. *)
   Definition follow (done : word * next) t :=
-    word_is (fst done) match snd done with
-      | Nothing => t
-      | Schedule => runner_is Queued t
-      | Orphan => orphan_is true t
-      | Free => freed_is true t
-      end.
+    match snd done with
+    | Nothing => t
+    | Schedule => t <| the_runner := Queued |>
+    | Orphan => t <| orphan := true |>
+    | Free => t <| freed := true |>
+    end <| the_word := fst done |>.
 
   (** What a run may have seen of the word when it began: at least the wake-up that scheduled it. A
       value that is outdated may lack wake-ups and have a handle that has left. *)
@@ -164,83 +140,87 @@ Section System.
 
   (** A full counter is corrected in a second step. *)
   Definition full t := limit <=? wakes (the_word t).
-  Definition wakes_up t := owed_is true (follow (add_wake (the_word t), woken (the_word t)) t).
-  Definition leaves_one t := wakers_are (wakers t - 1) t.
-  Definition gets_busy t := busy_are (busy t + 1) t.
+  Definition wakes_up t := follow (add_wake (the_word t), woken (the_word t)) t <| owed := true |>.
+  Definition leaves_one t := t <| wakers := wakers t - 1 |>.
+  Definition gets_busy t := t <| busy := busy t + 1 |>.
 
   (** A step of one party. Its label is what the word has said. Only [has_future] asks whether the
       task is freed. *)
   Inductive step (t : task) : next -> task -> Prop :=
   (** Wakers. *)
   | clones : makes_wakers t -> refs (the_word t) < ref_limit ->
-      step t Nothing (word_is (add_ref (the_word t))
-        (if full t then gets_busy t else wakers_are (wakers t + 1) t))
+      step t Nothing ((if full t then gets_busy t else t <| wakers := wakers t + 1 |>)
+        <| the_word := add_ref (the_word t) |>)
   | wakes_by_ref : 0 < wakers t -> step t (woken (the_word t))
       (wakes_up (if full t then gets_busy (leaves_one t) else t))
   | wakes_in_poll seen w h : the_runner t = Polls seen w h -> step t (woken (the_word t))
-      (wakes_up (if full t then in_poll_are (in_poll t + 1) t else t))
-  | takes_back : 0 < busy t -> step t Nothing (word_is (take_back (the_word t))
-      (wakers_are (wakers t + 1) (busy_are (busy t - 1) t)))
+      (wakes_up (if full t then t <| in_poll := in_poll t + 1 |> else t))
+  | takes_back : 0 < busy t -> step t Nothing (t <| the_word := take_back (the_word t) |>
+      <| wakers := wakers t + 1 |> <| busy := busy t - 1 |>)
   | takes_back_in_poll : 0 < in_poll t ->
-      step t Nothing (word_is (take_back (the_word t)) (in_poll_are (in_poll t - 1) t))
+      step t Nothing (t <| the_word := take_back (the_word t) |> <| in_poll := in_poll t - 1 |>)
   | wakes_by_value : 0 < wakers t -> step t (snd (wake_by_value (the_word t)))
-      (owed_is true (follow (wake_by_value (the_word t)) (leaves_one t)))
+      (follow (wake_by_value (the_word t)) (leaves_one t) <| owed := true |>)
   | drops : 0 < wakers t -> step t (snd (drop_waker (the_word t)))
       (follow (drop_waker (the_word t)) (leaves_one t))
   | aborts : 0 < wakers t \/ the_handle t = Held \/ has_future t ->
       step t (snd (abort (the_word t)))
-        (owed_is (owed t || may_cancel (the_word t)) (follow (abort (the_word t)) t))
+        (follow (abort (the_word t)) t <| owed := owed t || may_cancel (the_word t) |>)
   | revives with_waker : orphan t = true ->
-      step t Nothing (word_is (revive with_waker) (runner_is Queued (orphan_is false
-        (wakers_are (if with_waker : bool then 1 else 0) (busy_are 0 t)))))
+      step t Nothing (t <| the_word := revive with_waker |> <| the_runner := Queued |>
+        <| orphan := false |> <| wakers := if with_waker : bool then 1 else 0 |> <| busy := 0 |>)
   (** The handle: it detaches on the join word, and then on the state word. *)
   | gives_up cancels : the_handle t = Held -> join t = Open ->
-      step t Nothing (join_is Given_up (holder_is (Leaves cancels) t))
+      step t Nothing (t <| join := Given_up |> <| the_handle := Leaves cancels |>)
   | handle_cancels : the_handle t = Leaves true ->
-      step t (snd (cancel (the_word t))) (owed_is (owed t || may_cancel (the_word t))
-        (follow (cancel (the_word t)) (holder_is Away t)))
+      step t (snd (cancel (the_word t))) (follow (cancel (the_word t)) (t <| the_handle := Away |>)
+        <| owed := owed t || may_cancel (the_word t) |>)
   | handle_detaches : the_handle t = Leaves false ->
-      step t (snd (detach (the_word t))) (follow (detach (the_word t)) (holder_is Away t))
+      step t (snd (detach (the_word t))) (follow (detach (the_word t)) (t <| the_handle := Away |>))
   | handle_looks : the_handle t = Held -> join t = Completed ->
-      is_last true (the_word t) = true -> step t Free (freed_is true (holder_is Away t))
+      is_last true (the_word t) = true ->
+      step t Free (t <| the_handle := Away |> <| freed := true |>)
   | handle_finishes : the_handle t = Held -> join t = Completed ->
       step t (snd (finish_add true (the_word t)))
-        (follow (finish_add true (the_word t)) (holder_is Away t))
+        (follow (finish_add true (the_word t)) (t <| the_handle := Away |>))
   (** The runner. A runnable that is dropped cancels the task. *)
   (** What it has seen is not cancelled, so it lacks the wake-up that comes with a cancellation. *)
   | begins seen h : the_runner t = Queued -> may_see seen h t ->
       (cancelled (the_word t) = true ->
         seen + 1 <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t)) ->
-      step t Nothing (owed_is (negb (seen =? wakes (the_word t))) (runner_is (Polls seen false h) t))
+      step t Nothing (t <| the_runner := Polls seen false h |>
+        <| owed := negb (seen =? wakes (the_word t)) |>)
   | begins_to_cancel seen h : the_runner t = Queued \/ the_runner t = Cancels -> may_see seen h t ->
-      step t Nothing (runner_is (Ends h false) t)
+      step t Nothing (t <| the_runner := Ends h false |>)
   | wakes_itself seen h : the_runner t = Polls seen false h ->
-      step t Nothing (runner_is (Polls seen true h) t)
+      step t Nothing (t <| the_runner := Polls seen true h |>)
   | is_ready seen w h : the_runner t = Polls seen w h -> in_poll t = 0 ->
-      step t Nothing (runner_is (Ends h false) t)
+      step t Nothing (t <| the_runner := Ends h false |>)
   | is_pending seen w h : the_runner t = Polls seen w h -> in_poll t = 0 ->
       step t Nothing
         (let done := idle quarter (seen - if w : bool then 1 else 0) (the_word t) in
-         word_is (fst done) (runner_is match snd done with
+         t <| the_word := fst done |> <| the_runner := match snd done with
            | Leave => None_queued | Reschedule => Queued
-           | Cancel => Cancels | OrphanLeft => Revives end t))
+           | Cancel => Cancels | OrphanLeft => Revives end |>)
   (** The relaxed look for a cancellation may miss one. *)
   | misses_cancel h : the_runner t = Polls 1 true h -> in_poll t = 0 ->
-      step t Nothing (runner_is Queued t)
+      step t Nothing (t <| the_runner := Queued |>)
   | runner_revives : the_runner t = Revives ->
-      step t Nothing (word_is (revive false) (runner_is Cancels t))
+      step t Nothing (t <| the_word := revive false |> <| the_runner := Cancels |>)
   | panics h : the_runner t = Ends h false ->
-      step t Nothing (word_is (panicked_is true (the_word t)) (runner_is (Ends h true) t))
+      step t Nothing
+        (t <| the_word := the_word t <| panicked := true |> |> <| the_runner := Ends h true |>)
   | hands_over p : the_runner t = Ends true p -> join t = Open ->
-      step t Nothing (join_is Completed (runner_is None_queued t))
+      step t Nothing (t <| join := Completed |> <| the_runner := None_queued |>)
   | finds_given_up p : the_runner t = Ends true p -> join t = Given_up ->
-      step t Nothing (runner_is Finishes t)
-  | finds_no_handle p : the_runner t = Ends false p -> step t Nothing (runner_is Finishes t)
+      step t Nothing (t <| the_runner := Finishes |>)
+  | finds_no_handle p : the_runner t = Ends false p ->
+      step t Nothing (t <| the_runner := Finishes |>)
   | runner_looks : the_runner t = Finishes -> is_last false (the_word t) = true ->
-      step t Free (freed_is true (runner_is None_queued t))
+      step t Free (t <| the_runner := None_queued |> <| freed := true |>)
   | runner_finishes : the_runner t = Finishes ->
       step t (snd (finish_add false (the_word t)))
-        (follow (finish_add false (the_word t)) (runner_is None_queued t)).
+        (follow (finish_add false (the_word t)) (t <| the_runner := None_queued |>)).
 
   Inductive reachable : task -> Prop :=
   | at_start : reachable start

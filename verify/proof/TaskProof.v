@@ -84,9 +84,7 @@ Section Proof.
     left_alone, idle, woken, take_back, add_ref, add_wake, revive, unreachable; simpl;
     repeat (match goal with |- context [if ?b then _ else _] =>
       lazymatch b with context [if _ then _ else _] => fail | _ => decide_bool b end end; simpl);
-    cbv beta iota delta [word_is join_is runner_is holder_is wakers_are busy_are in_poll_are
-      freed_is owed_is orphan_is refs_are wakes_are handle_is cancelled_is finished_is panicked_is
-      the_word join the_handle the_runner wakers busy in_poll orphan freed owed
+    cbv beta iota delta [set the_word join the_handle the_runner wakers busy in_poll orphan freed owed
       handle cancelled finished panicked refs wakes].
 
   (** All that is known of a state, in single facts. *)

@@ -96,55 +96,34 @@ Section System.
     alive := true; placed := None; made := 0; to_wake := []; to_drop := [];
     woken := []; dropped := []; past := [] |}.
 
-  Definition eta s := {| the_word := the_word s; the_completer := the_completer s;
-    the_waiter := the_waiter s; the_result := the_result s; alive := alive s; placed := placed s;
-    made := made s; to_wake := to_wake s; to_drop := to_drop s; woken := woken s;
-    dropped := dropped s; past := past s |}.
-  (** [word_is w s] is [s] with the word [w], and so on. *)
-  Definition word_is : word -> state -> state := ltac:(setter eta the_word).
-  Definition completer_is : completer -> state -> state := ltac:(setter eta the_completer).
-  Definition waiter_is : waiter -> state -> state := ltac:(setter eta the_waiter).
-  Definition result_is : result -> state -> state := ltac:(setter eta the_result).
-  Definition alive_is : bool -> state -> state := ltac:(setter eta alive).
-  Definition placed_is : option nat -> state -> state := ltac:(setter eta placed).
-  Definition made_is : nat -> state -> state := ltac:(setter eta made).
-  Definition to_wake_is : list nat -> state -> state := ltac:(setter eta to_wake).
-  Definition to_drop_is : list nat -> state -> state := ltac:(setter eta to_drop).
-  Definition woken_is : list nat -> state -> state := ltac:(setter eta woken).
-  Definition dropped_is : list nat -> state -> state := ltac:(setter eta dropped).
-  Definition past_is : list nat -> state -> state := ltac:(setter eta past).
-
-  Definition cloned s := made_is (S (made s)) s.
-  Definition put i s := word_is (Waker i) (past_is (i :: past s) s).
-  Definition hands_over i s := to_wake_is (i :: to_wake s) s.
-  Definition keeps i s := to_drop_is (i :: to_drop s) s.
-  Definition wakes i s := woken_is (i :: woken s) s.
-  Definition drops i s := dropped_is (i :: dropped s) s.
+  Definition cloned s := s <| made := S (made s) |>.
+  Definition put i s := s <| the_word := Waker i |> <| past := i :: past s |>.
+  Definition drops i s := s <| dropped := i :: dropped s |>.
 
   (** The completer's exchange. *)
   Definition finishes e s :=
-    word_is (Ended e) match finish (the_word s) with
-      | Unobserved | FinishedTwice => completer_is Finished s
-      | Wake i => hands_over i (completer_is Finished s)
-      | Owned => completer_is (Owns e false) s
-      end.
+    match finish (the_word s) with
+    | Unobserved | FinishedTwice => s <| the_completer := Finished |>
+    | Wake i => s <| the_completer := Finished |> <| to_wake := i :: to_wake s |>
+    | Owned => s <| the_completer := Owns e false |>
+    end <| the_word := Ended e |>.
 
   (** The exchange of a registration of [i]. *)
   Definition registers i s :=
     match register (the_word s) with
-    | Waits None => put i (waiter_is (Rests (Some i)) s)
-    | Waits (Some old) => put i (waiter_is (Drops old i) s)
-    | Restore e => put i (waiter_is (Restores e i) s)
+    | Waits None => put i s <| the_waiter := Rests (Some i) |>
+    | Waits (Some old) => put i s <| the_waiter := Drops old i |>
+    | Restore e => put i s <| the_waiter := Restores e i |>
     | PolledDetached => s
     end.
 
   (** The waiter's last exchange. *)
   Definition detaches s :=
-    word_is Detached match detach (the_word s) with
-      | Left None | DetachedTwice => waiter_is Gone s
-      | Left (Some old) => keeps old (waiter_is Gone s)
-      | Last e => waiter_is (if slotted then RestoresLast e else Ready e false) s
-      end.
+    match detach (the_word s) with
+    | Left None | DetachedTwice => s <| the_waiter := Gone |>
+    | Left (Some old) => s <| the_waiter := Gone |> <| to_drop := old :: to_drop s |>
+    | Last e => s <| the_waiter := if slotted then RestoresLast e else Ready e false |>
+    end <| the_word := Detached |>.
 
   Definition copy_of i s := match placed s with
     | Some p => if p =? i then Some i else None
@@ -161,56 +140,58 @@ Section System.
   (** The completer. *)
   | completer_glances : the_completer s = Works -> step s Touch s
   | completer_writes : the_completer s = Works -> the_result s = Empty ->
-      step s Touch (result_is Here s)
+      step s Touch (s <| the_result := Here |>)
   | plain_finish e : slotted = false -> the_completer s = Works -> may_finish e s ->
       step s Touch (finishes e s)
   | exchange_from_pending e : slotted = true -> the_completer s = Works -> may_finish e s ->
       the_word s = Pending -> step s Touch (finishes e s)
   | look_finds_detached e : slotted = true -> the_completer s = Works -> may_finish e s ->
-      the_word s = Detached -> step s Touch (completer_is (Owns e false) s)
+      the_word s = Detached -> step s Touch (s <| the_completer := Owns e false |>)
   | look_finds_waker i : slotted = true -> the_completer s = Works -> In i (past s) ->
-      step s Touch (completer_is (Looked (copy_of i s)) s)
+      step s Touch (s <| the_completer := Looked (copy_of i s) |>)
   | slotted_finish copy e : the_completer s = Looked copy -> may_finish e s ->
       step s Touch (finishes e s)
   | completer_wakes before i after : to_wake s = before ++ i :: after ->
-      step s Private (wakes i (to_wake_is (before ++ after) s))
+      step s Private (s <| to_wake := before ++ after |> <| woken := i :: woken s |>)
   | completer_takes : the_completer s = Owns Done false ->
-      step s Take (completer_is (Owns Done true) (result_is Moved s))
+      step s Take (s <| the_completer := Owns Done true |> <| the_result := Moved |>)
   | completer_frees e taken : the_completer s = Owns e taken -> e = Abandoned \/ taken = true ->
-      step s Free (completer_is Finished (alive_is false s))
+      step s Free (s <| the_completer := Finished |> <| alive := false |>)
   (** The waiter. *)
   | waiter_glances : the_waiter s <> Gone -> step s Touch s
   | poll_finds_end r e : the_waiter s = Rests r -> the_word s = Ended e ->
-      step s Touch (waiter_is (Ready e false) s)
+      step s Touch (s <| the_waiter := Ready e false |>)
   | poll_finds_its_waker i : the_waiter s = Rests (Some i) -> step s Touch s
   | poll_clones r : the_waiter s = Rests r ->
-      step s Touch (cloned (waiter_is (Registers r (made s)) s))
+      step s Touch (cloned s <| the_waiter := Registers r (made s) |>)
   | poll_places : slotted = true -> the_waiter s = Rests None ->
-      step s Touch (placed_is (Some (made s)) (cloned (waiter_is (Registers None (made s)) s)))
+      step s Touch (cloned s <| the_waiter := Registers None (made s) |>
+        <| placed := Some (made s) |>)
   | poll_exchanges r i : the_waiter s = Registers r i -> step s Touch (registers i s)
   | poll_restores e i : the_waiter s = Restores e i ->
-      step s Touch (word_is (Ended e) (waiter_is (DropsOwn i e) s))
+      step s Touch (s <| the_word := Ended e |> <| the_waiter := DropsOwn i e |>)
   (** Which reads the slot, if the waker is in place. *)
   | poll_drops old i : the_waiter s = Drops old i ->
-      step s Touch (drops old (waiter_is (Rests (Some i)) s))
+      step s Touch (drops old s <| the_waiter := Rests (Some i) |>)
   | poll_drops_own i e : the_waiter s = DropsOwn i e ->
-      step s Touch (drops i (waiter_is (Ready e false) s))
+      step s Touch (drops i s <| the_waiter := Ready e false |>)
   | plain_detach r : slotted = false -> the_waiter s = Rests r -> step s Touch (detaches s)
   | slotted_look r : slotted = true -> the_waiter s = Rests r ->
-      step s Touch (waiter_is (Leaves r match r with Some i => copy_of i s | None => None end) s)
+      step s Touch (s <| the_waiter :=
+        Leaves r match r with Some i => copy_of i s | None => None end |>)
   | slotted_detach r copy : the_waiter s = Leaves r copy -> step s Touch (detaches s)
   | detach_restores e : the_waiter s = RestoresLast e ->
-      step s Touch (word_is (Ended e) (waiter_is (Ready e false) s))
+      step s Touch (s <| the_word := Ended e |> <| the_waiter := Ready e false |>)
   | waiter_drops before i after : to_drop s = before ++ i :: after ->
-      step s Private (drops i (to_drop_is (before ++ after) s))
+      step s Private (drops i s <| to_drop := before ++ after |>)
   | waiter_takes : the_waiter s = Ready Done false ->
-      step s Take (waiter_is (Ready Done true) (result_is Moved s))
+      step s Take (s <| the_waiter := Ready Done true |> <| the_result := Moved |>)
   (** `raw_take`: the channel is from then on as if nothing had been sent. *)
   | waiter_takes_and_stays : the_waiter s = Ready Done false ->
-      step s Take (word_is (Ended Abandoned)
-        (waiter_is (Ready Abandoned false) (result_is Moved s)))
+      step s Take (s <| the_word := Ended Abandoned |>
+        <| the_waiter := Ready Abandoned false |> <| the_result := Moved |>)
   | waiter_frees e taken : the_waiter s = Ready e taken -> e = Abandoned \/ taken = true ->
-      step s Free (waiter_is Gone (alive_is false s)).
+      step s Free (s <| the_waiter := Gone |> <| alive := false |>).
 
   Inductive reachable : state -> Prop :=
   | at_start : reachable start

@@ -73,11 +73,7 @@ Section Proof.
   Proof. induction a; intros; simpl; rewrite ?IHa; lia. Qed.
 
   (** The states before and after a step, field by field. *)
-  Ltac open := unfold finishes, registers, detaches, may_finish in *;
-    cbv beta iota zeta delta [hands_over keeps wakes drops put cloned word_is completer_is waiter_is
-      result_is alive_is placed_is made_is to_wake_is to_drop_is woken_is dropped_is past_is
-      the_word the_completer the_waiter the_result alive placed made to_wake to_drop woken dropped
-      past] in *; simpl in *.
+  Ltac open := unfold finishes, registers, detaches, cloned, put, drops, may_finish in *; simpl in *.
 
   Ltac settle := repeat match goal with
     | |- _ /\ _ => split
