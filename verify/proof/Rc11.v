@@ -126,7 +126,7 @@ Section Rule.
     intros a b M ->. induction (mo_wf X C b) as [b _ IH]. exact (IH b M M).
   Qed.
 
-  Lemma hb_trans : forall a b c, hb a b -> hb b c -> hb a c.
+  Lemma hb_trans : transitive E hb.
   Proof. intros a b c. apply t_trans. Qed.
 
   (** What reads and writes comes right after the write that it read. *)
@@ -220,8 +220,7 @@ Section Rule.
   Record exchanged (l : nat) (c : E) : Prop := {
     creation : writes X c /\ at_loc X l c /\ thread X c = None;
     changes : forall w, writes X w -> at_loc X l w -> w <> c ->
-      kind_of X w = Rmw /\ releases (mode_of X w) = true /\
-      acquires (mode_of X w) = true /\ thread X w <> None;
+      kind_of X w = Rmw /\ published w /\ acquires (mode_of X w) = true;
     looks : forall r, kind_of X r = Read -> at_loc X l r ->
       acquires (mode_of X r) = true /\ thread X r <> None
   }.
@@ -255,13 +254,18 @@ Section Rule.
       exact (earlier v Mv (mo_trans X C _ _ _ Mv M)).
     Qed.
 
-    Lemma after_creation : forall w, writes X w -> at_loc X l w -> w = c \/
-      mo c w /\ kind_of X w = Rmw /\ published w /\ acquires (mode_of X w) = true.
+    Lemma later_exchanges : forall a b, at_loc X l a -> mo a b ->
+      kind_of X b = Rmw /\ published b /\ acquires (mode_of X b) = true.
     Proof.
-      intros w W at_w. destruct (creation _ _ only) as (Wc & at_c & _).
-      destruct (writes_here w c) as [-> | [M | M]]; auto; [destruct (creation_first _ M) |].
-      destruct (changes _ _ only w W at_w) as (? & ? & ? & ?); [intros ->; eapply differs; eauto |].
-      right. repeat split; assumption.
+      intros a b at_a M. destruct (mo_here a b M) as (_ & W & _ & at_b); auto.
+      apply (changes _ _ only); auto. intros ->. exact (creation_first a M).
+    Qed.
+
+    Lemma creation_or_published : forall a, writes X a -> at_loc X l a -> a = c \/ published a.
+    Proof.
+      intros a W at_a. destruct (creation _ _ only) as (Wc & at_c & _).
+      destruct (writes_here a c) as [| [M | M]]; auto; [destruct (creation_first a M) |].
+      right. apply (later_exchanges c a at_c M).
     Qed.
 
     Lemma creation_hb : forall b, thread X b <> None -> hb c b.
@@ -271,22 +275,18 @@ Section Rule.
 
     Theorem mo_inside_hb : forall a b, at_loc X l a -> mo a b -> hb a b.
     Proof.
-      intros a b at_a M. destruct (mo_here a b M) as (Wa & Wb & _ & at_b); auto.
-      destruct (after_creation b Wb at_b) as [-> | (_ & _ & (_ & _ & Tb) & A)];
-        [destruct (creation_first _ M) |].
-      destruct (after_creation a Wa at_a) as [-> | (_ & _ & pub & _)]; [apply creation_hb, Tb |].
-      apply exchange_after_exchange; auto. intros w Mw _.
-      destruct (mo_here a w Mw) as (_ & Ww & _ & at_w); auto.
-      destruct (after_creation w Ww at_w) as [-> | (_ & K & _)]; auto.
-      destruct (creation_first _ Mw).
+      intros a b at_a M. destruct (mo_here a b M) as (W & _); auto.
+      destruct (later_exchanges a b at_a M) as (_ & (_ & _ & T) & A).
+      destruct (creation_or_published a W at_a) as [-> | pub]; [apply creation_hb, T |].
+      apply exchange_after_exchange; auto. intros w Mw _. apply (later_exchanges a w at_a Mw).
     Qed.
 
     Theorem rf_inside_hb : forall w r, at_loc X l w -> rf X w r -> hb w r.
     Proof.
       intros w r at_w F. destruct (rf_reads X C _ _ F) as (W & [K | K] & same & _).
       2:{ apply mo_inside_hb; auto. exact (proj1 (atomicity X C w r (conj F K))). }
-      destruct (looks _ _ only r K) as (A & Tr); [here |].
-      destruct (after_creation w W at_w) as [-> | (_ & _ & pub & _)]; [apply creation_hb, Tr |].
+      destruct (looks _ _ only r K) as (A & T); [here |].
+      destruct (creation_or_published w W at_w) as [-> | pub]; [apply creation_hb, T |].
       apply (load_after_exchange w w r); auto.
     Qed.
 
@@ -294,7 +294,7 @@ Section Rule.
 
     Definition before (a b : E) := a = b \/ hb a b.
 
-    Lemma before_trans : forall a b d, before a b -> before b d -> before a d.
+    Lemma before_trans : transitive E before.
     Proof. intros a b d [<- | H] [<- | H']; unfold before; eauto using hb_trans. Qed.
 
     (** What replaces what a later read has seen also replaces what an earlier one has seen. *)
@@ -417,19 +417,14 @@ Section Example.
     ~ hb X First Second /\ ~ hb X WriteData ReadData /\ ~ hb X ReadData WriteData /\
     (forall a, ~ clos_trans _ (fun a b => po X a b \/ rf X a b) a a).
   Proof.
-    intros A. assert (H := hb_bounded A). unfold initial_first in H. split; [constructor |].
-    - try_all.
-    - unfold reads, writes. try_all.
-    - unfold reads. intros r R.
-      exists match r with First => InitWord | Second => First | _ => InitData end. try_all.
-    - unfold writes. try_all.
-    - unfold transitive. try_all.
-    - unfold writes. try_all.
+    intros A. assert (H := hb_bounded A). unfold initial_first in H.
+    split; [constructor; unfold reads, writes, transitive, rf_rmw |].
+    3: intros r R; exists match r with First => InitWord | Second => First | _ => InitData end.
+    1-6, 10: try_all.
     - apply (wf_incl _ _ (ltof _ order)); [| apply well_founded_ltof].
       unfold inclusion, ltof. try_all.
     - intros a B. apply H in B. try_all.
     - intros a b B O. apply H in B. apply eco_bounded in O. try_all.
-    - unfold rf_rmw. try_all.
     - repeat split; try exact no_thin_air; try (intros B; apply H in B);
         unfold exchanged_up_to, writes in *; try_all.
   Qed.

@@ -55,10 +55,7 @@ Section Proof.
     | _ => True
     end.
 
-  Fixpoint count (i : nat) (all : list nat) : nat := match all with
-    | [] => 0
-    | j :: rest => (if i =? j then 1 else 0) + count i rest
-    end.
+  Notation count i all := (count_occ Nat.eq_dec all i).
 
   (** How often a waker is anywhere: in the word, in a side's hands, woken or dropped. *)
   Definition places i s :=
@@ -68,9 +65,6 @@ Section Proof.
     count i (to_wake s) + count i (to_drop s) + count i (woken s) + count i (dropped s).
 
   Definition one_place s := forall i, places i s = if i <? made s then 1 else 0.
-
-  Lemma count_app : forall i a b, count i (a ++ b) = count i a + count i b.
-  Proof. induction a; intros; simpl; rewrite ?IHa; lia. Qed.
 
   (** The states before and after a step, field by field. *)
   Ltac open := unfold finishes, registers, detaches, cloned, put, drops, may_finish in *; simpl in *.
@@ -125,11 +119,12 @@ Section Proof.
   Lemma one_place_step : forall s l s', agree s -> one_place s -> step s l s' -> one_place s'.
   Proof.
     intros s l s' A O S j. specialize (O j). destruct s as [w c v r a p m k d n x q].
-    cases S; rewrite ?count_app in *; simpl in *; try lia;
+    cases S; rewrite ?count_occ_app in *; simpl in *; try lia;
       try (destruct w; simpl in *;
         try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end);
       repeat match goal with
-      | |- context [?a =? ?b] => destruct (Nat.eqb_spec a b)
+      | |- context [Nat.eq_dec ?a ?b] => destruct (Nat.eq_dec a b)
+      | H : context [Nat.eq_dec ?a ?b] |- _ => destruct (Nat.eq_dec a b)
       | |- context [?a <? ?b] => destruct (Nat.ltb_spec a b)
       | H : context [?a <? ?b] |- _ => destruct (Nat.ltb_spec a b)
       end; try lia.

@@ -41,7 +41,7 @@ if [ "$closed" != "$count" ] || [ "$(wc -l <<< "$assumed")" != "$count" ]; then
 fi
 echo "$count theorems, each closed under the global context"
 
-printed=$(compile Tables | sed -e 's/^     = "//' -e '/^     : string$/d' -e 's/"$//')
+printed=$(compile Tables | grep -o '"[^"]*"' | tr -d '"')
 if [ "${1-}" = --write ]; then
     echo "$printed" > ../../src/tables.txt
 elif ! diff -u ../../src/tables.txt - <<< "$printed"; then
