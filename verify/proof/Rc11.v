@@ -130,12 +130,10 @@ Section Rule.
   Proof. intros a b c. apply t_trans. Qed.
 
   (** What reads and writes comes right after the write that it read. *)
-  Lemma nothing_between : forall w u, rf X w u -> writes X u ->
-    kind_of X u = Rmw /\ mo w u /\ forall v, mo w v -> ~ mo v u.
+  Lemma nothing_between : forall w v u, rf X w u -> writes X u -> mo w v -> ~ mo v u.
   Proof.
-    intros w u F W. assert (K : kind_of X u = Rmw).
-    { destruct (rf_reads X C w u F) as (_ & [K | K] & _), W; congruence. }
-    split; [exact K | exact (atomicity X C w u (conj F K))].
+    intros w v u F W. destruct (rf_reads X C w u F) as (_ & [K | K] & _), W; try congruence;
+      apply (atomicity X C w u (conj F K)).
   Qed.
 
   (** Every write after [a] up to [b], in modification order, is a read-modify-write. A plain
@@ -210,9 +208,7 @@ Section Rule.
     po X before a -> po X b after -> hb before after.
   Proof.
     intros before a b after M only pub A some P Q.
-    apply hb_trans with a; [apply t_step; auto |].
-    apply hb_trans with b; [| apply t_step; auto].
-    apply exchange_after_exchange; assumption.
+    apply hb_trans with a; auto. apply hb_trans with b; auto using exchange_after_exchange.
   Qed.
 
   (** A location that, after its creation by [c], only exchanges of [AcqRel] change, and only loads
@@ -261,23 +257,20 @@ Section Rule.
       apply (changes _ _ only); auto. intros ->. exact (creation_first a M).
     Qed.
 
-    Lemma creation_or_published : forall a, writes X a -> at_loc X l a -> a = c \/ published a.
+    Lemma sources : forall a, writes X a -> at_loc X l a ->
+      published a \/ forall b, thread X b <> None -> hb a b.
     Proof.
-      intros a W at_a. destruct (creation _ _ only) as (Wc & at_c & _).
-      destruct (writes_here a c) as [| [M | M]]; auto; [destruct (creation_first a M) |].
-      right. apply (later_exchanges c a at_c M).
-    Qed.
-
-    Lemma creation_hb : forall b, thread X b <> None -> hb c b.
-    Proof.
-      intros b some. apply t_step. right. right. split; [apply (creation _ _ only) | exact some].
+      intros a W at_a. destruct (creation _ _ only) as (Wc & at_c & T).
+      destruct (writes_here a c) as [-> | [M | M]]; auto; [| destruct (creation_first a M) |].
+      - right. intros b some. apply t_step. right. right. split; assumption.
+      - left. apply (later_exchanges c a at_c M).
     Qed.
 
     Theorem mo_inside_hb : forall a b, at_loc X l a -> mo a b -> hb a b.
     Proof.
       intros a b at_a M. destruct (mo_here a b M) as (W & _); auto.
       destruct (later_exchanges a b at_a M) as (_ & (_ & _ & T) & A).
-      destruct (creation_or_published a W at_a) as [-> | pub]; [apply creation_hb, T |].
+      destruct (sources a W at_a) as [pub | first]; [| exact (first b T)].
       apply exchange_after_exchange; auto. intros w Mw _. apply (later_exchanges a w at_a Mw).
     Qed.
 
@@ -286,7 +279,7 @@ Section Rule.
       intros w r at_w F. destruct (rf_reads X C _ _ F) as (W & [K | K] & same & _).
       2:{ apply mo_inside_hb; auto. exact (proj1 (atomicity X C w r (conj F K))). }
       destruct (looks _ _ only r K) as (A & T); [here |].
-      destruct (creation_or_published w W at_w) as [-> | pub]; [apply creation_hb, T |].
+      destruct (sources w W at_w) as [pub | first]; [| exact (first r T)].
       apply (load_after_exchange w w r); auto.
     Qed.
 
@@ -307,11 +300,11 @@ Section Rule.
       { destruct (writes_here b d) as [-> | [later | sooner]]; auto; destruct order as [<- | H].
         - congruence.
         - destruct (coherence X C _ _ H). auto.
-        - destruct (nothing_between v b G Wb) as (_ & _ & none). destruct (none d N sooner).
+        - destruct (nothing_between v d b G Wb N sooner).
         - destruct (coherence X C _ _ H). apply t_trans with d; auto. }
       split; [exact at_d |]. exists w.
       repeat split; [exact F | exact (mo_trans X C _ _ _ M later) |].
-      intros ->. destruct (nothing_between w d F Wd) as (_ & _ & none). exact (none b M later).
+      intros ->. exact (nothing_between w b d F Wd M later).
     Qed.
 
     (** What an interleaving has to keep: happens-before, and each look before the exchange that
