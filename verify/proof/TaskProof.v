@@ -83,13 +83,18 @@ Section Proof.
     drop_waker, abort, cancel, detach, may_cancel, finish_add, is_last, waker_left, handle_left,
     left_alone, idle, woken, take_back, add_ref, add_wake, revive, unreachable; simpl;
     repeat (match goal with |- context [if ?b then _ else _] =>
-      lazymatch b with context [if _ then _ else _] => fail | _ => decide_bool b end end; simpl);
-    cbv beta iota delta [set the_word join the_handle the_runner wakers busy in_poll orphan freed owed
-      handle cancelled finished panicked refs wakes].
+      lazymatch b with context [if _ then _ else _] => fail | _ => decide_bool b end end; simpl).
 
   (** All that is known of a state, in single facts. *)
   Ltac open := unfold agree, agree_runner, is_idle, is_over, runs, knows_handle, at_least, may_see,
     makes_wakers, is_last, unreachable, Task.limit in *; repeat (simpl in *; facts).
+
+  (** The fields of a state that makes a step, which is not freed. *)
+  Ltac fields A S := lazymatch type of A with agree ?t =>
+    assert (freed t = false /\ refs (the_word t) = wakers t + busy t /\
+      handle (the_word t) = held (the_handle t)) as (? & ? & ?)
+      by (pose proof (not_freed _ _ _ A S) as F; unfold agree in A; rewrite F in A; tauto);
+    destruct t as [[hw c f p rf wk] j h r k b i o fr ow]; simpl in * |-; subst end.
 
   (** Decides what [intuition] does not: counters against 0, flags, and who has the handle. *)
   Ltac finish := repeat match goal with
@@ -138,10 +143,7 @@ Section Proof.
 
   Lemma agree_step : forall t l t', agree t -> step t l t' -> agree t'.
   Proof.
-    intros t l t' A S. assert (F := not_freed t l t' A S).
-    destruct t as [[hw c f p rf wk] j h r k b i o fr ow]. simpl in F. subst fr.
-    assert (rf = k + b /\ hw = held h) as (-> & ->) by (open; auto).
-    destruct S; decide_step.
+    intros t l t' A S. fields A S. destruct S; decide_step.
     all: try (match goal with |- agree (Build_task _ _ _ ?r _ _ _ _ false _) => is_var r end;
       apply (others_are_left _ _ A); unfold quiet, unreachable; simpl; repeat split; auto;
       solve [finish]).
@@ -199,9 +201,7 @@ Section Proof.
   Theorem a_wake_up_that_schedules_finds_no_runnable : forall t t',
     reachable t -> step t Schedule t' -> the_runner t = None_queued.
   Proof.
-    intros t t' R S. apply holds in R as A. assert (F := not_freed t _ t' A S).
-    destruct t as [[hw c f p rf wk] j h r k b i o fr ow]. simpl in F. subst fr.
-    assert (rf = k + b /\ hw = held h) as (-> & ->) by (open; auto).
+    intros t t' R S. apply holds in R as A. fields A S.
     remember Schedule as l eqn:L. revert L. destruct S; decide_step; try discriminate; intros _;
       try solve [apply (no_runnable _ A eq_refl); unfold unreachable; simpl; auto; finish].
     subst. open. lia.
@@ -218,10 +218,7 @@ Section Proof.
 
   Lemma room_step : forall t l t', agree t -> room t -> step t l t' -> room t'.
   Proof.
-    intros t l t' A R S. assert (F := not_freed t l t' A S).
-    assert (Refs : refs (the_word t) = wakers t + busy t)
-      by (unfold agree in A; rewrite F in A; apply A).
-    clear A F. destruct t as [[hw c f p rf wk] j h r k b i o fr ow]. unfold room in *.
+    intros t l t' A R S. fields A S. clear A. unfold room in *.
     destruct R as (R1 & R2), c, S; decide_step; unfold Task.limit in *; simpl in *; lia.
   Qed.
 
