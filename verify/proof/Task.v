@@ -122,11 +122,14 @@ Section System.
     | Free => t <| freed := true |>
     end <| the_word := fst done |>.
 
+  (** So many wake-ups, or so many that some were taken back. *)
+  Definition at_least n t := n <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t).
+  Definition knows_handle h t :=
+    (handle (the_word t) = true -> h = true) /\ (h = true -> had_handle = true).
+
   (** What a run may have seen of the word when it began: at least the wake-up that scheduled it. A
       value that is outdated may lack wake-ups and have a handle that has left. *)
-  Definition may_see seen h t :=
-    1 <= seen /\ (seen <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t)) /\
-    (handle (the_word t) = true -> h = true) /\ (h = true -> had_handle = true).
+  Definition may_see seen h t := 1 <= seen /\ at_least seen t /\ knows_handle h t.
 
   (** The future exists, which is what `Runnable::raw_abort` asks of its caller. *)
   Definition has_future t := freed t = false /\ match the_runner t with
@@ -186,8 +189,7 @@ Section System.
   (** The runner. A runnable that is dropped cancels the task. *)
   (** What it has seen is not cancelled, so it lacks the wake-up that comes with a cancellation. *)
   | begins seen h : the_runner t = Queued -> may_see seen h t ->
-      (cancelled (the_word t) = true ->
-        seen + 1 <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t)) ->
+      (cancelled (the_word t) = true -> at_least (seen + 1) t) ->
       step t Nothing (t <| the_runner := Polls seen false h |>
         <| owed := negb (seen =? wakes (the_word t)) |>)
   | begins_to_cancel seen h : the_runner t = Queued \/ the_runner t = Cancels -> may_see seen h t ->

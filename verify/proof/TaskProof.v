@@ -8,6 +8,8 @@ Section Proof.
   Hypothesis some_wakes : 1 <= quarter.
   Notation limit := (limit quarter).
   Notation step := (step quarter ref_limit had_handle).
+  Notation at_least := (at_least quarter).
+  Notation knows_handle := (knows_handle had_handle).
   Notation reachable := (reachable quarter ref_limit had_handle).
 
   Arguments N.mul : simpl never.
@@ -22,12 +24,6 @@ Section Proof.
   (** A runnable exists, so the task has wake-ups and has not ended. *)
   Definition runs t := completed (join t) = false /\ finished (the_word t) = false /\
     1 <= wakes (the_word t) /\ orphan t = false.
-
-  Definition knows_handle h t :=
-    (handle (the_word t) = true -> h = true) /\ (h = true -> had_handle = true).
-
-  (** So many wake-ups, or so many that some were taken back. *)
-  Definition at_least n t := n <= wakes (the_word t) \/ limit - 1 <= wakes (the_word t).
 
   Definition is_idle t := let w := the_word t in
     completed (join t) = false /\ finished w = false /\ wakes w = 0 /\ cancelled w = false /\
@@ -86,8 +82,8 @@ Section Proof.
       lazymatch b with context [if _ then _ else _] => fail | _ => decide_bool b end end; simpl).
 
   (** All that is known of a state, in single facts. *)
-  Ltac open := unfold agree, agree_runner, is_idle, is_over, runs, knows_handle, at_least, may_see,
-    makes_wakers, is_last, unreachable, Task.limit in *; repeat (simpl in *; facts).
+  Ltac open := unfold agree, agree_runner, is_idle, is_over, runs, may_see, makes_wakers, is_last,
+    unreachable, Task.knows_handle, Task.at_least, Task.limit in *; repeat (simpl in *; facts).
 
   (** The fields of a state that makes a step, which is not freed. *)
   Ltac fields A S := lazymatch type of A with agree ?t =>
