@@ -149,9 +149,9 @@ Section Rule.
     assert (K : kind_of X b = Rmw) by (apply only; auto).
     destruct (reads_one X C b (or_intror K)) as (w & F). exists w. split; [| split; assumption].
     destruct (atomicity X C w b (conj F K)) as (Mw & next).
-    destruct (mo_writes X C _ _ M) as (wa & _ & same), (mo_writes X C _ _ Mw) as (ww & _ & same').
-    destruct (rf_reads X C _ _ F) as (_ & _ & _ & some).
-    destruct (mo_total X C a w wa ww) as [-> | [Maw | Mwa]]; try congruence.
+    destruct (mo_writes X C _ _ M) as (Wa & _ & at_a).
+    destruct (rf_reads X C _ _ F) as (Ww & _ & at_w & some).
+    destruct (mo_total X C a w Wa Ww) as [-> | [Maw | Mwa]]; try congruence.
     - apply rt_refl.
     - destruct (earlier w Mw Maw) as (v & seq & last).
       + intros v Mv [-> | Mvw]; apply only; auto. right. exact (mo_trans X C _ _ _ Mvw Mw).
@@ -166,11 +166,10 @@ Section Rule.
   Lemma synchronizes : forall a v r, published a -> release_sequence X a v -> rf X v r ->
     acquires (mode_of X r) = true -> thread X r <> None -> eco X a r -> a <> r -> hb a r.
   Proof.
-    intros a v r (W & R & _) seq F A some order differ. apply t_step.
-    assert (decide : {thread X a = thread X r} + {thread X a <> thread X r})
-      by (decide equality; apply Nat.eq_dec).
-    destruct decide as [same | other], (thread X r) as [t|] eqn:T; try contradiction.
-    - destruct (po_total X C a r t same T) as [| [P | P]]; [contradiction | auto |].
+    intros a v r (W & R & some') seq F A some order differ. apply t_step.
+    destruct (thread X a) as [s|] eqn:S, (thread X r) as [t|] eqn:T; try contradiction.
+    destruct (Nat.eq_dec s t) as [<- | other].
+    - destruct (po_total X C a r s S T) as [| [P | P]]; [contradiction | auto |].
       destruct (coherence X C r a); auto.
     - right. left. split; [congruence |]. exists a, v, r.
       destruct (rf_reads X C _ _ F) as (_ & ? & _).

@@ -67,7 +67,8 @@ Section Proof.
   Definition one_place s := forall i, places i s = if i <? made s then 1 else 0.
 
   (** The states before and after a step, field by field. *)
-  Ltac open := unfold finishes, registers, detaches, cloned, put, drops, may_finish in *; simpl in *.
+  Ltac open :=
+    unfold finishes, registers, detaches, cloned, put, drops, may_finish in *; simpl in *.
 
   Ltac settle := repeat match goal with
     | |- _ /\ _ => split
