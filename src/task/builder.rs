@@ -313,6 +313,6 @@ impl Name for Unnamed {}
 
 impl Name for Named {
     fn get(&self) -> Option<&str> {
-        Some(self.0.as_ref())
+        Some(AsRef::as_ref(&self.0))
     }
 }
