@@ -1,4 +1,4 @@
-//! [`debug!`]: how types are printed that hold futures, locks or what others wait for. They show
+//! `debug!`: how types are printed that hold futures, locks or what others wait for. They show
 //! their names, and what is known of them from outside.
 
 /// Implements `Debug`: `debug!(<T> Type<T>, |it| field: it.value(), ..)`. Without the two dots

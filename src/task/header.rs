@@ -125,7 +125,7 @@ impl Task {
     /// Frees a task that has an id, before which the block of the id is freed.
     ///
     /// # Safety
-    /// As for [`free`](TaskView::free).
+    /// The task has an id, belongs to the caller alone, and is not used after this.
     #[cold]
     pub(super) unsafe fn free_with_id(mut self) {
         // Dropped last, because its drop may panic.
