@@ -61,7 +61,6 @@ use crate::completion::{Completion, Detached, Ended, Registration};
 /// runnable.schedule();
 /// assert_eq!(joint::block_on(handle), 42);
 /// ```
-#[doc(alias = "Task")]
 #[must_use = "dropping a `JoinHandle` cancels its task, and so does `let _ =`: await the handle, or let the task run on by `detach()` or `spawn_detached`"]
 #[repr(C)]
 pub struct JoinHandle<T, M = ()> {
@@ -469,7 +468,6 @@ impl<T, M> Future for JoinResult<T, M> {
 /// The future of [`JoinHandle::fallible`] and of [`JoinHandle::cancel`]: the output, or `None` if
 /// the task was cancelled. It is ready once the task's future has been dropped. Dropping it cancels
 /// the task.
-#[doc(alias = "FallibleTask")]
 #[must_use = "await this to know how the task ends; dropping it cancels the task"]
 pub struct Fallible<T, M = ()> {
     handle: JoinHandle<T, M>,

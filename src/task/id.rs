@@ -33,7 +33,6 @@ use joint_switch::{AtomicPtr, Retire, UnsafeCell, order, unique};
 /// let (runnable, _handle) = task::spawn(async {}, |_| {});
 /// assert_ne!(runnable.id(), before);
 /// ```
-#[doc(alias = "TaskId")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id(NonZero<u64>);
 

@@ -237,26 +237,34 @@ use self::{
     payload::{Payload, message_of},
 };
 
+#[doc(alias = "FallibleTask")]
+pub use self::handle::Fallible;
+#[doc(alias = "Task")]
+pub use self::handle::JoinHandle;
+#[cfg(feature = "alloc")]
+#[doc(alias = "TaskId")]
+pub use self::id::Id;
+#[cfg(feature = "std")]
+pub use self::local::spawn_local;
 #[cfg(not(feature = "alloc"))]
 pub use self::no_alloc::PanicPayload;
+#[cfg(feature = "alloc")]
+pub use self::payload::PanicPayload;
+#[cfg(feature = "std")]
+pub use self::polled::{id, set_panic_hook, try_id, with_current, without_current};
+#[cfg(feature = "alloc")]
+#[doc(alias = "immediate")]
+#[doc(alias = "undispatched")]
+pub use self::spawning::spawn_now;
+#[cfg(feature = "alloc")]
+pub use self::spawning::{spawn, spawn_detached, spawn_unchecked};
 pub use self::{
     builder::Builder,
     error::{CancelledTask, JoinError},
-    handle::{AbortHandle, Fallible, JoinHandle, JoinResult},
+    handle::{AbortHandle, JoinResult},
     link::Link,
     runnable::{Polled, Runnable},
     schedule::{Schedule, ScheduleInfo, WithInfo},
     storage::{FreeSlot, Full, TaskPool, TaskStorage},
     view::{EndedTask, PendingTask, TaskEnd, TaskView},
-};
-#[cfg(feature = "alloc")]
-pub use self::{
-    id::Id,
-    payload::PanicPayload,
-    spawning::{spawn, spawn_detached, spawn_now, spawn_unchecked},
-};
-#[cfg(feature = "std")]
-pub use self::{
-    local::spawn_local,
-    polled::{id, set_panic_hook, try_id, with_current, without_current},
 };

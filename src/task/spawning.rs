@@ -65,8 +65,6 @@ where
 /// assert!(handle.is_finished());
 /// assert_eq!(joint::block_on(handle), "done");
 /// ```
-#[doc(alias = "immediate")]
-#[doc(alias = "undispatched")]
 #[track_caller]
 pub fn spawn_now<F, S>(future: F, schedule: S) -> JoinHandle<F::Output>
 where
