@@ -11,9 +11,7 @@ pub(super) const NEVER: u64 = u64::MAX;
 /// The time at which a run begins: the same in each, and long before the time of the system, where
 /// the epoch is.
 pub(super) fn start() -> u64 {
-    let system = nanos(host::now());
-    let start = 1 << 50;
-    if start < system { start } else { system }
+    nanos(host::now()).min(1 << 50)
 }
 
 pub(super) fn nanos(instant: Instant) -> u64 {

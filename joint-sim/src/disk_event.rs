@@ -66,7 +66,7 @@ impl DiskEvent {
 
     /// Returns a number that stands for all of it.
     pub(super) fn word(&self) -> u64 {
-        // What is said of an operation that has failed is less.
+        // The text of an operation that has failed leaves this out.
         let more = match self.op {
             Op::Read(at) | Op::SetLength(at) => at,
             Op::Write(at, digest) => at ^ digest,

@@ -5,9 +5,9 @@
 //! of each word in their order. It also sees an interleaving only, as the models see more: this is
 //! about the logic, and not about orderings.
 //!
-//! The first illegal step ends the process. One that ends otherwise says how many steps it made.
-//! What has not happened after a time in which nothing else has, or very much, ends it as well:
-//! [`LONG`], or `JOINT_WATCH_SECONDS`. The child of a fork is not watched.
+//! The first illegal step ends the process. A process that ends by itself says how many steps it
+//! made. Every [`LONG`] seconds, or `JOINT_WATCH_SECONDS`, the monitor also looks whether something
+//! is overdue, which ends the process as well. The child of a fork is not watched.
 
 mod completion;
 mod monitor;

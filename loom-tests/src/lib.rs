@@ -286,8 +286,8 @@ impl Wake for Flag {
     }
 }
 
-/// What one thread writes for the others. It is no atomic, so that it makes no edges: accesses that
-/// nothing else orders are a race, which the model reports.
+/// A place that one thread writes and others read. It is not atomic and orders nothing, so accesses
+/// that nothing else orders are a race, which the model reports.
 #[derive(Debug)]
 pub struct Mark(UnsafeCell<()>);
 

@@ -1,5 +1,4 @@
-//! What the models of several combinators share: channels whose senders end in threads of their
-//! own.
+//! Helpers of the combinators' models: channels whose senders end in threads of their own.
 
 use joint::oneshot::Sender;
 use loom_tests::{join_all, lab::thread};

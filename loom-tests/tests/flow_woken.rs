@@ -9,8 +9,8 @@ use loom_tests::{join_all, lab::thread};
 
 use crate::prelude::*;
 
-/// Hands out its waker when it is polled, and is ready when it is polled again. What a thread marks
-/// before it wakes the child must be visible then.
+/// A future that hands out its waker at the first poll, and is ready at the second, where it reads
+/// the mark that a thread has made before it woke the child.
 struct Child {
     mark: Arc<Mark>,
     waker: Rc<RefCell<Option<Waker>>>,

@@ -61,7 +61,7 @@ impl<T: Open> AsyncFd<T> {
     reads_to_end!(self by self, counted: false);
 }
 
-/// What bytes are read from.
+/// A source of bytes.
 pub(super) trait ReadUninit {
     /// Returns how many bytes at the beginning of the buffer are initialised.
     fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize>;

@@ -24,7 +24,7 @@ fn places(steps: u64) -> impl Iterator<Item = u64> {
 }
 
 impl Fingerprint {
-    /// Returns that of so many steps of a run, or of the whole run once it is over.
+    /// Returns the fingerprint of a run after this many steps, or at its end.
     pub(super) fn of(trace: &Trace, steps: u64) -> Self {
         let mut events = trace.events.iter().peekable();
         let mut digest = 0;

@@ -43,15 +43,14 @@ use super::{
 pub struct Found {
     pub(super) failure: Failure,
     pub(super) plan: Plan,
-    /// What the run has done.
+    /// The fingerprint of the run, by which a replay is compared.
     pub(super) fingerprint: Option<Fingerprint>,
     run: u64,
     pub(super) shrunk: Option<Shrunk>,
     /// Why the failure is not shrunk or has no files.
     pub(super) note: String,
-    /// What the report tells after the failure: the numbers that the program has drawn, the faults
-    /// of hosts, links and disks, of which the last steps may not tell, and the tasks that those
-    /// name.
+    /// The last part of the report: the numbers that the program has drawn, the faults of hosts,
+    /// links and disks, which the last steps may leave out, and the tasks that those name.
     details: String,
     /// The files with all steps: the list, and the one for Perfetto.
     files: Vec<PathBuf>,

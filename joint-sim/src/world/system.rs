@@ -30,7 +30,7 @@ type ClockGettime = unsafe extern "C" fn(clockid_t, *mut timespec) -> c_int;
 
 const SECOND: i64 = 1_000_000_000;
 
-/// What the system's monotonic clock showed at the epoch of the timers, in nanoseconds. It is
+/// The time of the system's monotonic clock at the epoch of the timers, in nanoseconds. It is
 /// negative, so whatever waits until a time of a world by the system's clock does not wait.
 static EPOCH: OnceLock<i64> = OnceLock::new();
 
@@ -38,7 +38,7 @@ std::thread_local! {
     static SHOWN: Cell<Shown> = const { Cell::new(Shown::World) };
 }
 
-/// What a thread's clocks show.
+/// The time that the clocks of a thread show.
 #[derive(Clone, Copy)]
 enum Shown {
     /// The time of its world. That of the system, if it is in none.
