@@ -66,13 +66,25 @@ impl DiskEvent {
 
     /// Returns a number that stands for all of it.
     pub(super) fn word(&self) -> u64 {
-        // The text of an operation that has failed leaves this out.
-        let more = match self.op {
-            Op::Read(at) | Op::SetLength(at) => at,
-            Op::Write(at, digest) => at ^ digest,
-            _ => 0,
+        let (kind, more) = match self.op {
+            Op::Create => (0, 0),
+            Op::Open => (1, 0),
+            Op::Read(at) => (2, at),
+            Op::Write(at, digest) => (3, at ^ digest),
+            Op::Length => (4, 0),
+            Op::SetLength(length) => (5, length),
+            Op::Sync => (6, 0),
+            Op::Rename(ref to) => (7, digest_of(to.as_os_str().as_encoded_bytes())),
+            Op::Remove => (8, 0),
+            Op::List => (9, 0),
+            Op::SyncFolder => (10, 0),
+            Op::PowerCut(ref text) => (11, digest_of(text.as_bytes())),
         };
-        digest_of(self.to_string().as_bytes()) ^ more.rotate_left(8)
+        let path = digest_of(self.path.as_os_str().as_encoded_bytes());
+        path ^ more.rotate_left(8)
+            ^ (self.bytes as u64) << 8
+            ^ kind << 1
+            ^ u64::from(self.error.is_some())
     }
 }
 
