@@ -83,9 +83,6 @@ impl<T, M> Unpin for JoinHandle<T, M> {}
 impl<T, M> UnwindSafe for JoinHandle<T, M> {}
 impl<T, M> RefUnwindSafe for JoinHandle<T, M> {}
 
-/// The output or the panic of a task that has ended, or `None` if it was cancelled.
-type Ending<T> = Option<Result<T, PanicPayload>>;
-
 impl<T, M> JoinHandle<T, M> {
     /// # Safety
     /// The caller has the one handle of the task, whose output is a `T` and whose metadata is an
@@ -268,7 +265,7 @@ impl<T, M> JoinHandle<T, M> {
 
     /// Polls for the output or the panic of the task, or for `None` if it was cancelled.
     #[inline]
-    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Ending<T>> {
+    fn poll_ended(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<T, PanicPayload>>> {
         if self.registration.is_ended() {
             polled_again();
         }
