@@ -7,7 +7,7 @@ use core::{future::Future, panic::Location};
 #[cfg(feature = "alloc")]
 use super::apart::{OutputApart, fill, is_large};
 use super::{
-    JoinHandle, Runnable, Schedule, cell,
+    JoinHandle, Runnable, Schedule, Text, cell,
     header::Task,
     storage::{FreeSlot, Heap, Place},
 };
@@ -302,12 +302,6 @@ pub struct Unnamed;
 /// The name of a task with a name.
 #[derive(Clone, Debug)]
 pub struct Named(pub(super) Text);
-
-/// The text of a name.
-#[cfg(feature = "alloc")]
-pub(super) type Text = alloc::borrow::Cow<'static, str>;
-#[cfg(not(feature = "alloc"))]
-pub(super) use super::no_alloc::Text;
 
 impl Name for Unnamed {}
 

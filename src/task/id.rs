@@ -1,11 +1,14 @@
 //! [`Id`]: the identity of a task, and the functions that return it; and [`Origin`], the word of a
 //! task that leads to it.
 
-use alloc::boxed::Box;
+use alloc::{borrow::Cow, boxed::Box};
 use core::{any::Any, fmt, num::NonZero, panic::Location, ptr::NonNull};
 
 use super::{AbortHandle, JoinHandle, Runnable, TaskView};
 use joint_switch::{AtomicPtr, Retire, UnsafeCell, order, unique};
+
+/// The text of a task's name.
+pub(super) type Text = Cow<'static, str>;
 
 /// The identity of a task. No two tasks of a process have the same id, not even one after the
 /// other.

@@ -226,14 +226,14 @@ mod view;
 
 // What has another body without a feature.
 #[cfg(not(feature = "alloc"))]
-use self::no_alloc::{Origin, Payload, message_of};
+use self::no_alloc::{Origin, Payload, Text, message_of};
 #[cfg(all(feature = "alloc", not(feature = "std")))]
 use self::no_std::on_panic;
 #[cfg(not(feature = "std"))]
 use self::no_std::polled;
 #[cfg(feature = "alloc")]
 use self::{
-    id::Origin,
+    id::{Origin, Text},
     payload::{Payload, message_of},
 };
 
