@@ -6,7 +6,7 @@ use std::{
     env,
     fs::{self, File},
     io::Write as _,
-    os::{fd::AsRawFd as _, unix::fs::FileExt as _},
+    os::{fd::AsRawFd as _, unix::fs::FileExt as _, unix::fs::OpenOptionsExt as _},
     sync::{Arc, LazyLock},
     time::Instant,
 };
@@ -20,10 +20,10 @@ use joint_benches::{
 };
 use joint_executor::Executor;
 
-/// How many tasks read at once.
+/// How many tasks read at once, unless it is one.
 const DEPTH: usize = 64;
 /// The size of a read and of a place in the file.
-const BLOCK: usize = 4_096;
+const BLOCK: usize = super::PAGE;
 /// The number of places in the file.
 const BLOCKS: u64 = 16_384;
 const CONNECTIONS: usize = 64;
@@ -55,36 +55,43 @@ fn offset(task: usize, turn: usize) -> u64 {
     (task as u64 * part + (turn as u64 * 37) % part) * BLOCK as u64
 }
 
-/// Opens the file once more, with an offset and flags of its own.
-fn opened() -> File {
-    File::open(format!("/proc/self/fd/{}", FILE.as_raw_fd())).expect("it is open")
+/// Where the bytes of a read come from.
+#[derive(Clone, Copy)]
+enum From {
+    PageCache,
+    /// By `O_DIRECT`.
+    Disk,
 }
 
-/// Asks the system to forget the contents of the file.
-fn make_cold() {
-    // SAFETY: the call takes no pointer.
-    let status = unsafe { libc::posix_fadvise(FILE.as_raw_fd(), 0, 0, libc::POSIX_FADV_DONTNEED) };
-    assert_eq!(status, 0);
+/// Opens the file once more, with an offset and flags of its own.
+fn opened(from: From) -> File {
+    let mut file = fs::OpenOptions::new();
+    if matches!(from, From::Disk) {
+        file.custom_flags(libc::O_DIRECT);
+    }
+    let path = format!("/proc/self/fd/{}", FILE.as_raw_fd());
+    let file = file.read(true).open(path);
+    file.expect("it is open, and its file system has O_DIRECT")
 }
 
 /// The names and the numbers of operations of the rows.
-fn titles() -> [(&'static str, u64); 4] {
+fn titles() -> [(&'static str, u64); 6] {
     let turns = turns() as u64;
+    let (many, one) = (DEPTH as u64 * turns, 10 * turns);
     [
-        ("64 tasks read 4 KiB each, cached", DEPTH as u64 * turns),
-        (
-            "64 tasks read 4 KiB each, from the disk",
-            DEPTH as u64 * turns,
-        ),
+        ("64 tasks read 4 KiB each, cached", many),
+        ("one task reads 4 KiB, cached", one),
+        ("64 tasks read 4 KiB each, O_DIRECT", many),
+        ("one task reads 4 KiB, O_DIRECT", one),
         (
             "TCP echo, 64 connections, 64 bytes",
             CONNECTIONS as u64 * turns,
         ),
-        ("TCP echo, one connection, 64 bytes", 10 * turns),
+        ("TCP echo, one connection, 64 bytes", one),
     ]
 }
 
-fn rows(runs: [Run; 4]) -> Vec<(&'static str, u64, Run)> {
+fn rows(runs: [Run; 6]) -> Vec<(&'static str, u64, Run)> {
     let rows = titles().into_iter().zip(runs);
     rows.map(|((title, operations), run)| (title, operations, run))
         .collect()
@@ -94,16 +101,16 @@ fn rows(runs: [Run; 4]) -> Vec<(&'static str, u64, Run)> {
 /// `$socket` gives access to the options of a `$stream`, and the others are what the tasks do.
 macro_rules! contestant {
     ($run:expr, $spawn:expr, $join:expr, $file:expr, $read_at:expr, $listen:expr, $stream:ty, $socket:expr, $echo:expr, $ask:expr) => {{
-        let read = || {
-            $run(async {
-                let file = Arc::new($file(opened()).await);
+        let read = |from: From, depth: usize, turns: usize| {
+            $run(async move {
+                let file = Arc::new($file(opened(from)).await);
                 let start = Instant::now();
                 let mut tasks = Vec::new();
-                for task in 0..DEPTH {
+                for task in 0..depth {
                     let file = file.clone();
                     tasks.push($spawn(async move {
                         let mut buffer = vec![0; BLOCK];
-                        for turn in 0..turns() {
+                        for turn in 0..turns {
                             buffer = $read_at(&file, buffer, offset(task, turn)).await;
                             assert_eq!(buffer.len(), BLOCK);
                         }
@@ -150,12 +157,11 @@ macro_rules! contestant {
                 taken
             })
         };
-        let runs: [Run; 4] = [
-            Box::new(move || read()),
-            Box::new(move || {
-                make_cold();
-                read()
-            }),
+        let runs: [Run; 6] = [
+            Box::new(move || read(From::PageCache, DEPTH, turns())),
+            Box::new(move || read(From::PageCache, 1, 10 * turns())),
+            Box::new(move || read(From::Disk, DEPTH, turns())),
+            Box::new(move || read(From::Disk, 1, 10 * turns())),
             Box::new(move || talk(CONNECTIONS, turns())),
             Box::new(move || talk(1, 10 * turns())),
         ];
@@ -220,6 +226,14 @@ with_owned_buffers!(
     async |stream: &mut monoio::net::TcpStream, buffer| {
         monoio::io::AsyncWriteRentExt::write_all(stream, buffer).await
     }
+);
+
+#[cfg(joint_peers)]
+with_owned_buffers!(
+    on_tokio_uring,
+    tokio_uring::net::TcpStream,
+    async |stream: &mut tokio_uring::net::TcpStream, buffer| stream.read(buffer).await,
+    async |stream: &mut tokio_uring::net::TcpStream, buffer| stream.write_all(buffer).await
 );
 
 #[cfg(joint_peers)]
@@ -298,7 +312,9 @@ pub(crate) fn all(table: Table) -> Table {
         .with_runs("joint, threads and epoll", threads)
         .with_runs("monoio", monoio());
     #[cfg(joint_peers)]
-    let table = table.with_runs("compio", compio());
+    let table = table
+        .with_runs("compio", compio())
+        .with_runs("tokio-uring", tokio_uring());
     table
 }
 
@@ -344,6 +360,7 @@ fn compio() -> Vec<(&'static str, u64, Run)> {
         net::{TcpListener, TcpStream},
         runtime::Runtime,
     };
+    use std::os::fd::{FromRawFd as _, IntoRawFd as _};
 
     thread_local! {
         static RUNTIME: Runtime = Runtime::new().expect("io_uring is there");
@@ -353,8 +370,8 @@ fn compio() -> Vec<(&'static str, u64, Run)> {
         compio::runtime::spawn,
         |output: Result<_, _>| output.expect("no task panics"),
         async |file: std::fs::File| {
-            let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-            File::open(path).await.expect("it is open")
+            // SAFETY: it is a file, and passed on.
+            unsafe { File::from_raw_fd(file.into_raw_fd()) }
         },
         async |file: &File, buffer, offset| {
             let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await.into();
@@ -370,5 +387,39 @@ fn compio() -> Vec<(&'static str, u64, Run)> {
         identity,
         on_compio::echo,
         on_compio::ask
+    )
+}
+
+#[cfg(joint_peers)]
+fn tokio_uring() -> Vec<(&'static str, u64, Run)> {
+    use tokio_uring::{
+        Runtime, builder,
+        fs::File,
+        net::{TcpListener, TcpStream},
+    };
+
+    thread_local! {
+        static RUNTIME: Runtime = Runtime::new(&builder()).expect("io_uring is there");
+    }
+    contestant!(
+        |future| RUNTIME.with(|runtime| runtime.block_on(future)),
+        tokio_uring::spawn,
+        |output: Result<_, _>| output.expect("no task panics"),
+        async |file| File::from_std(file),
+        async |file: &File, buffer, offset| {
+            let (count, buffer): (_, Vec<u8>) = file.read_at(buffer, offset).await;
+            count.expect("the file is there");
+            buffer
+        },
+        async || {
+            let any = "127.0.0.1:0".parse().expect("an address");
+            let listener = TcpListener::bind(any).expect("a port");
+            let address = listener.local_addr().expect("a port");
+            (listener, address)
+        },
+        TcpStream,
+        identity,
+        on_tokio_uring::echo,
+        on_tokio_uring::ask
     )
 }
