@@ -1,10 +1,6 @@
 (** The rule of exchanges: on a location that read-modify-writes alone change, modification order is
-    inside happens-before.
-
-    The definitions are those of `verify/axioms/src/model.rs`. The axioms of an execution are the
-    fields of [consistent], not axioms of Coq, and only those that the proofs use: the theorems hold
-    for every execution of RC11, and also for those that only its axioms `psc` and "no thin air"
-    forbid. *)
+    inside happens-before. The axioms of an execution, which `docs/proof.md` names, are the fields
+    of [consistent], not axioms of Coq. *)
 
 Require Import List Relations Wellfounded Lia Arith.
 Import ListNotations.
@@ -79,7 +75,7 @@ Section Definitions.
     mo_trans : transitive E (mo X);
     mo_total : forall a b, writes a -> writes b -> loc X a = loc X b -> loc X a <> None ->
       a = b \/ mo X a b \/ mo X b a;
-    (** Only finitely many writes come before each one: see [finite_mo_wf]. *)
+    (** Going back from a write ends, as it does among finitely many events. *)
     mo_wf : well_founded (mo X);
     (** `hb; eco?` is irreflexive. *)
     hb_irreflexive : forall a, ~ hb a a;
@@ -89,21 +85,6 @@ Section Definitions.
       mo X w u /\ forall v, mo X w v -> ~ mo X v u
   }.
 End Definitions.
-
-(** An order among finitely many events is well-founded. So [mo_wf] holds for each execution with
-    finitely many events. *)
-Lemma finite_mo_wf : forall (A : Type) (R : A -> A -> Prop) (all : list A),
-  (forall a, In a all) -> (forall a, ~ R a a) -> transitive A R -> well_founded R.
-Proof.
-  intros A R all every irreflexive trans a.
-  assert (claim : forall rest a, (forall b, R b a -> In b rest \/ Acc R b) -> Acc R a);
-    [| apply (claim all); auto].
-  induction rest as [| x rest IH]; clear a; intros a below.
-  - constructor. intros b Rba. destruct (below b Rba) as [[] |]. assumption.
-  - apply IH. intros b Rba. destruct (below b Rba) as [[<- |] |]; auto.
-    right. apply IH. intros c Rcx. destruct (below c (trans _ _ _ Rcx Rba)) as [[-> |] |]; auto.
-    destruct (irreflexive _ Rcx).
-Qed.
 
 Lemma closure_inside : forall (A : Type) (R S : A -> A -> Prop),
   inclusion A R S -> transitive A S -> inclusion A (clos_trans A R) S.
@@ -122,11 +103,9 @@ Section Rule.
   Notation mo := (mo X).
 
   Lemma differs : forall a b, mo a b -> a <> b.
-  Proof.
-    intros a b M ->. induction (mo_wf X C b) as [b _ IH]. exact (IH b M M).
-  Qed.
+  Proof. intros a b M ->. induction (mo_wf X C b) as [b _ IH]. exact (IH b M M). Qed.
 
-  Lemma hb_trans : transitive E hb.
+  Lemma hb_trans : forall a b c, hb a b -> hb b c -> hb a c.
   Proof. intros a b c. apply t_trans. Qed.
 
   (** What reads and writes comes right after the write that it read. *)
@@ -141,39 +120,49 @@ Section Rule.
   Definition exchanged_up_to (a b : E) :=
     forall w, mo a w -> w = b \/ mo w b -> kind_of X w = Rmw.
 
-  (** By going back from [b], exchange by exchange, one arrives at [a]. *)
-  Lemma chain : forall a b, mo a b -> exchanged_up_to a b ->
-    exists v, release_sequence X a v /\ rf_rmw X v b.
+  (** [w] is [a], or exchanges alone have made it of [a]. *)
+  Definition leads_to (a w : E) := a = w \/ mo a w /\ exchanged_up_to a w.
+
+  Lemma exchange_before : forall a b, mo a b -> exchanged_up_to a b ->
+    exists w, rf_rmw X w b /\ mo w b /\ leads_to a w.
   Proof.
-    intros a b. induction (mo_wf X C b) as [b _ earlier]. intros M only.
-    assert (K : kind_of X b = Rmw) by (apply only; auto).
-    destruct (reads_one X C b (or_intror K)) as (w & F). exists w. split; [| split; assumption].
-    destruct (atomicity X C w b (conj F K)) as (Mw & next).
+    intros a b M only. assert (K : kind_of X b = Rmw) by (apply only; auto).
+    destruct (reads_one X C b (or_intror K)) as (w & F). exists w.
+    destruct (atomicity X C w b (conj F K)) as (Mw & next). repeat split; auto.
     destruct (mo_writes X C _ _ M) as (Wa & _ & at_a).
     destruct (rf_reads X C _ _ F) as (Ww & _ & at_w & some).
     destruct (mo_total X C a w Wa Ww) as [-> | [Maw | Mwa]]; try congruence.
-    - apply rt_refl.
-    - destruct (earlier w Mw Maw) as (v & seq & last).
-      + intros v Mv [-> | Mvw]; apply only; auto. right. exact (mo_trans X C _ _ _ Mvw Mw).
-      + exact (rt_trans _ _ _ _ _ seq (rt_step _ _ _ _ last)).
+    - now left.
+    - right. split; auto. intros v Mv [-> | Mvw]; apply only; auto.
+      right. exact (mo_trans X C _ _ _ Mvw Mw).
     - destruct (next a Mwa M).
+  Qed.
+
+  (** By going back from [w], exchange by exchange, one arrives at [a]. *)
+  Lemma chain : forall a w, leads_to a w -> release_sequence X a w.
+  Proof.
+    intros a w. induction (mo_wf X C w) as [w _ earlier]. intros [-> | (M & only)].
+    - apply rt_refl.
+    - destruct (exchange_before a w M only) as (v & F & Mv & from).
+      exact (rt_trans _ _ _ _ _ (earlier v Mv from) (rt_step _ _ _ _ F)).
   Qed.
 
   Definition published (a : E) := writes X a /\ releases (mode_of X a) = true /\ thread X a <> None.
 
   (** The edge, made by whatever reads from the release sequence of [a]. Inside of one thread it is
       program order, which coherence forbids to be the other way round. *)
-  Lemma synchronizes : forall a v r, published a -> release_sequence X a v -> rf X v r ->
-    acquires (mode_of X r) = true -> thread X r <> None -> eco X a r -> a <> r -> hb a r.
+  Lemma synchronizes : forall a w r, published a -> leads_to a w -> rf X w r ->
+    acquires (mode_of X r) = true -> thread X r <> None -> a <> r -> hb a r.
   Proof.
-    intros a v r (W & R & some') seq F A some order differ. apply t_step.
+    intros a w r (W & R & some') from F A some differ. apply t_step.
     destruct (thread X a) as [s|] eqn:S, (thread X r) as [t|] eqn:T; try contradiction.
     destruct (Nat.eq_dec s t) as [<- | other].
     - destruct (po_total X C a r s S T) as [| [P | P]]; [contradiction | auto |].
       destruct (coherence X C r a); auto.
-    - right. left. split; [congruence |]. exists a, v, r.
+      destruct from as [-> | (M & _)]; [auto | apply t_trans with w; auto].
+    - right. left. split; [congruence |]. exists a, w, r.
       destruct (rf_reads X C _ _ F) as (_ & ? & _).
-      repeat split; auto; intros P; rewrite P in *; discriminate.
+      repeat split; auto using chain; intros P; rewrite P in *; discriminate.
   Qed.
 
   (** The rule of exchanges. What lies between may have any mode: only [a] must release, and only
@@ -182,25 +171,18 @@ Section Rule.
     mo a b -> exchanged_up_to a b -> published a ->
     acquires (mode_of X b) = true -> thread X b <> None -> hb a b.
   Proof.
-    intros a b M only pub A some. destruct (chain a b M only) as (v & seq & F & _).
-    apply (synchronizes a v b); auto. exact (differs a b M).
+    intros a b M only pub A some. destruct (exchange_before a b M only) as (w & (F & _) & _ & from).
+    exact (synchronizes a w b pub from F A some (differs a b M)).
   Qed.
 
-  (** A load reads [a] itself or a later exchange. *)
   Theorem load_after_exchange : forall a w r,
-    rf X w r -> kind_of X r = Read -> a = w \/ mo a w /\ exchanged_up_to a w ->
+    rf X w r -> kind_of X r = Read -> leads_to a w ->
     published a -> acquires (mode_of X r) = true -> thread X r <> None -> hb a r.
   Proof.
-    intros a w r F K order pub A some.
-    assert (differ : a <> r) by (intros ->; destruct pub as ([] & _); congruence).
-    destruct order as [-> | (M & only)].
-    - apply (synchronizes w w r); auto. apply rt_refl.
-    - destruct (chain a w M only) as (v & seq & last). apply (synchronizes a w r); auto.
-      + exact (rt_trans _ _ _ _ _ seq (rt_step _ _ _ _ last)).
-      + apply t_trans with w; auto.
+    intros a w r F K from pub A some. apply (synchronizes a w r); auto.
+    intros ->. destruct pub as ([] & _); congruence.
   Qed.
 
-  (** Everything before the exchange happens before everything after the one that acquires. *)
   Corollary exchanges_order_the_rest : forall before a b after,
     mo a b -> exchanged_up_to a b -> published a ->
     acquires (mode_of X b) = true -> thread X b <> None ->
@@ -225,11 +207,6 @@ Section Rule.
     Hypothesis only : exchanged l c.
 
     Ltac here := unfold at_loc in *; congruence.
-
-    (** Two writes at the location are one, or have an order. *)
-    Lemma writes_here : forall a b, writes X a -> writes X b -> at_loc X l a -> at_loc X l b ->
-      a = b \/ mo a b \/ mo b a.
-    Proof. intros. apply (mo_total X C); auto; here. Qed.
 
     Lemma mo_here : forall a b, mo a b -> at_loc X l a \/ at_loc X l b ->
       writes X a /\ writes X b /\ at_loc X l a /\ at_loc X l b.
@@ -260,8 +237,9 @@ Section Rule.
       published a \/ forall b, thread X b <> None -> hb a b.
     Proof.
       intros a W at_a. destruct (creation _ _ only) as (Wc & at_c & T).
-      destruct (writes_here a c) as [-> | [M | M]]; auto; [| destruct (creation_first a M) |].
+      destruct (mo_total X C a c W Wc) as [-> | [M | M]]; try here.
       - right. intros b some. apply t_step. right. right. split; assumption.
+      - destruct (creation_first a M).
       - left. apply (later_exchanges c a at_c M).
     Qed.
 
@@ -279,11 +257,10 @@ Section Rule.
       2:{ apply mo_inside_hb; auto. exact (proj1 (atomicity X C w r (conj F K))). }
       destruct (looks _ _ only r K) as (A & T); [here |].
       destruct (sources w W at_w) as [pub | first]; [| exact (first r T)].
-      apply (load_after_exchange w w r); auto.
+      apply (load_after_exchange w w r); auto. now left.
     Qed.
 
     Definition fr_here (r b : E) := at_loc X l b /\ fr X r b.
-
     Definition before (a b : E) := a = b \/ hb a b.
 
     Lemma before_trans : transitive E before.
@@ -296,7 +273,8 @@ Section Rule.
       assert (Y' := Y). destruct Y' as (v & G & N & differ).
       destruct (mo_here w b M) as (_ & Wb & _), (mo_here v d N) as (_ & Wd & _); auto.
       assert (later : mo b d).
-      { destruct (writes_here b d) as [-> | [later | sooner]]; auto; destruct order as [<- | H].
+      { destruct (mo_total X C b d) as [-> | [later | sooner]]; auto; try here;
+          destruct order as [<- | H].
         - congruence.
         - destruct (coherence X C _ _ H). auto.
         - destruct (nothing_between v d b G Wb N sooner).
@@ -310,30 +288,28 @@ Section Rule.
         replaces what it saw. Modification order and reads-from are inside happens-before. *)
     Definition step a b := hb a b \/ (at_loc X l a /\ (rf X a b \/ mo a b)) \/ fr_here a b.
 
-    Let path a b := hb a b \/ exists r w, before a r /\ fr_here r w /\ before w b.
-
-    Lemma step_path : forall a b, step a b -> path a b.
+    (** Of any number of steps, one look at most is left that happens-before does not have. *)
+    Lemma cut : forall a d, clos_trans E step a d ->
+      hb a d \/ exists r w, before a r /\ fr_here r w /\ before w d.
     Proof.
-      intros a b [H | [(at_a & [F | M]) | R]]; [left | left | left | right; exists a, b];
-        unfold before; auto using rf_inside_hb, mo_inside_hb.
-    Qed.
-
-    Lemma path_trans : transitive E path.
-    Proof.
-      intros a b d [H | (r & w & A & R & B)] [H' | (r' & w' & A' & R' & B')].
-      - left. exact (hb_trans _ _ _ H H').
-      - right. exists r', w'. refine (conj (before_trans _ _ _ (or_intror H) A') (conj R' B')).
-      - right. exists r, w. refine (conj A (conj R (before_trans _ _ _ B (or_intror H')))).
-      - right. exists r, w'. repeat split; auto; apply (fr_fr r w r'); eauto using before_trans.
+      assert (inside : forall a b, step a b -> hb a b \/ fr_here a b)
+        by (intros a b [H | [(at_a & [F | M]) | R]]; auto using rf_inside_hb, mo_inside_hb).
+      intros a d path. apply clos_trans_t1n in path.
+      induction path as [a b S | a b d S _ IH]; apply inside in S as [H | R]; auto.
+      - right. exists a, b. unfold before. auto.
+      - destruct IH as [H' | (r & w & A & R)]; [left | right; exists r, w].
+        + exact (hb_trans _ _ _ H H').
+        + exact (conj (before_trans _ _ _ (or_intror H) A) R).
+      - right. destruct IH as [H | (r & w & A & R' & B)]; [exists a, b | exists a, w];
+          unfold before; eauto using fr_fr.
     Qed.
 
     (** No cycle: the events have an order in which each exchange and each look at the location
         finds the last value before it. *)
     Theorem one_location_interleaves : forall a, ~ clos_trans E step a a.
     Proof.
-      intros a cycle.
-      destruct (closure_inside _ _ _ step_path path_trans _ _ cycle)
-        as [H | (r & w & A & (_ & R) & B)]; [exact (hb_irreflexive X C a H) |].
+      intros a cycle. destruct (cut a a cycle) as [H | (r & w & A & (_ & R) & B)];
+        [exact (hb_irreflexive X C a H) |].
       destruct (before_trans _ _ _ B A) as [<- | H].
       - destruct R as (? & _ & _ & differ). congruence.
       - destruct (coherence X C _ _ H). auto.
@@ -343,9 +319,9 @@ End Rule.
 
 (** * Without acquire
 
-    The first thread writes data and makes an exchange; the second one makes an exchange, which comes
-    later in modification order, and reads the data. If its exchange does not acquire, the axioms
-    allow that it reads the old data: the chain of exchanges is there, but no edge at its end. *)
+    The first thread writes data and makes an exchange; the second one makes a later exchange, and
+    reads the data. If its exchange does not acquire, the axioms allow that it reads the old data:
+    the chain of exchanges is there, but no edge at its end. *)
 
 Inductive step_of := InitWord | InitData | WriteData | First | Second | ReadData.
 
@@ -375,32 +351,14 @@ Section Example.
     | e : step_of |- _ => destruct e
     end; simpl in *; intuition (congruence || lia).
 
-  (** Nothing synchronizes, so what happens before is program order, and the initial values. *)
-  Lemma hb_bounded : acquires second = false ->
-    forall a b, hb X a b -> po X a b \/ initial_first X a b.
+  Lemma eco_bounded : forall a b, eco X a b -> loc X a = loc X b /\ thread X b <> None.
   Proof.
-    intros A. apply closure_inside; [| unfold transitive, initial_first; try_all].
-    intros a b [P | [(_ & w & v & r & _ & _ & _ & Q & _) | I]]; auto.
-    destruct b; simpl in *; congruence.
-  Qed.
-
-  Definition order e := match e with
-    | InitWord | InitData => 0 | First | ReadData => 1 | Second | WriteData => 2 end.
-
-  Lemma eco_bounded : forall a b, eco X a b -> loc X a = loc X b /\ order a < order b.
-  Proof.
-    apply closure_inside; [| unfold transitive; intuition (congruence || lia)].
+    apply closure_inside; [| unfold transitive; intuition congruence].
     intros a b [F | [M | (w & F & M & D)]]; try_all.
   Qed.
 
   Definition time e := match e with
     | InitWord | InitData => 0 | WriteData => 1 | First => 2 | Second => 3 | ReadData => 4 end.
-
-  Lemma no_thin_air : forall a, ~ clos_trans _ (fun a b => po X a b \/ rf X a b) a a.
-  Proof.
-    intros a cycle. apply (closure_inside _ _ (ltof _ time)) in cycle;
-      unfold inclusion, transitive, ltof in *; try_all.
-  Qed.
 
   (** Allowed, by "no thin air" as well; without SC events `psc` is empty. The read and the write of
       the data race, and the read returns what is outdated. *)
@@ -409,16 +367,22 @@ Section Example.
     ~ hb X First Second /\ ~ hb X WriteData ReadData /\ ~ hb X ReadData WriteData /\
     (forall a, ~ clos_trans _ (fun a b => po X a b \/ rf X a b) a a).
   Proof.
-    intros A. assert (H := hb_bounded A). unfold initial_first in H.
+    intros A. assert (H : forall a b, hb X a b -> po X a b \/ initial_first X a b).
+    { (* Nothing synchronizes. *)
+      apply closure_inside; [| unfold transitive, initial_first; try_all].
+      intros a b [P | [(_ & w & v & r & _ & _ & _ & Q & _) | I]]; auto.
+      destruct b; simpl in *; congruence. }
+    unfold initial_first in H.
     split; [constructor; unfold reads, writes, transitive, rf_rmw |].
     3: intros r R; exists match r with First => InitWord | Second => First | _ => InitData end.
     1-6, 10: try_all.
-    - apply (wf_incl _ _ (ltof _ order)); [| apply well_founded_ltof].
+    - apply (wf_incl _ _ (ltof _ time)); [| apply well_founded_ltof].
       unfold inclusion, ltof. try_all.
     - intros a B. apply H in B. try_all.
     - intros a b B O. apply H in B. apply eco_bounded in O. try_all.
-    - repeat split; try exact no_thin_air; try (intros B; apply H in B);
-        unfold exchanged_up_to, writes in *; try_all.
+    - repeat split; try (intros B; apply H in B);
+        try (intros a cycle; apply (closure_inside _ _ (ltof _ time)) in cycle);
+        unfold exchanged_up_to, writes, inclusion, transitive, ltof in *; try_all.
   Qed.
 
   (** With it, the same graph is forbidden: the proof has its last edge again. *)
