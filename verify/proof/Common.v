@@ -22,3 +22,8 @@ Ltac facts := repeat match goal with
   | H : ?constructor _ = ?constructor _ |- _ => injection H as H
   | H : ?constructor _ _ = ?constructor _ _ |- _ => injection H as H
   end; subst.
+
+(** The states that any number of steps leads to. *)
+Inductive reachable {S L} (start : S) (step : S -> L -> S -> Prop) : S -> Prop :=
+  | at_start : reachable start step start
+  | after_step s l s' : reachable start step s -> step s l s' -> reachable start step s'.

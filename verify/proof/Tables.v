@@ -6,79 +6,72 @@ Require Word Task.
 Require Import List String NArith Bool DecimalString.
 Import ListNotations.
 Open Scope string_scope.
-Open Scope list_scope.
 
-Definition line (parts : list string) := String.concat " | " parts.
+Definition line := String.concat " | ".
+
+(** A line for each word: what an operation makes of it, and what is left to do. *)
+Definition table {A} (show : A -> string) op words (does : A -> A * string) :=
+  map (fun w => line [op; show w; show (fst (does w)); snd (does w)]) words.
 
 (** * The word *)
 
 Module Completion.
 Import Word.
 
+(** The wakers of the lines: `P1` and `P2` are in the slot of the word, and `W1` and `W2` in a box
+    or of the crate. *)
+Definition w1 := 0. Definition w2 := 1. Definition p1 := 2. Definition p2 := 3.
+Definition waker i := nth i ["W1"; "W2"; "P1"; "P2"] "".
+
 Definition name e := match e with Done => "DONE" | Abandoned => "ABANDONED" end.
-Definition digit (i : nat) := NilZero.string_of_uint (Nat.to_uint i).
+Definition show w := match w with
+  | Pending => "PENDING" | Waker i => waker i | Ended e => name e | Detached => "DETACHED" end.
 
-(** A waker in the slot of its word is `P1`, in a box or of the crate `W1`. *)
-Definition waker (in_place : bool) i := ((if in_place then "P" else "W") ++ digit i)%string.
-Definition show in_place w := match w with
-  | Pending => "PENDING" | Waker i => waker in_place i | Ended e => name e
-  | Detached => "DETACHED" end.
+(** A look of a completer with a slot finds that the waiter has left, and the word stays. *)
+Definition finishes (slotted : bool) e w := let (next, todo) := finish e w in
+  (match slotted, w with true, Detached => w | _, _ => next end, match todo with
+    | Unobserved => "nothing" | Wake i => "wake " ++ waker i
+    | Owned => "own" | FinishedTwice => "never" end).
 
-Definition after_finish (slotted : bool) e w :=
-  match slotted, w with true, Detached => w | _, _ => Ended e end.
-Definition finish_line op slotted in_place e w := line [(op ++ " " ++ name e)%string; show in_place w;
-  show false (after_finish slotted e w);
-  match finish w with
-  | Unobserved => "nothing" | Wake i => ("wake " ++ waker in_place i)%string
-  | Owned => "own" | FinishedTwice => "never" end].
-
-(** Registers `W2`. The end that the exchange finds is put back. *)
-Definition register_line op (slotted in_place : bool) w :=
-  let placed := match slotted, w with true, Pending => true | _, _ => false end in
-  line [op; show in_place w;
-    match register w with Restore e => name e | _ => waker placed 2 end;
-    match register w with
-    | Waits None => "pending" | Waits (Some i) => ("pending, drop " ++ waker in_place i)%string
-    | Restore e => ("ready " ++ name e ++ ", drop W2")%string | PolledDetached => "never" end].
+(** Registers `W2`, in the slot if it may. The end that the exchange finds is put back. *)
+Definition registers slotted w :=
+  let new := match slotted, w with true, Pending => p2 | _, _ => w2 end in
+  let (next, todo) := exchange (Waker new) w in match todo with
+    | Drop None => (next, "pending") | Drop (Some i) => (next, "pending, drop " ++ waker i)
+    | Restore e => (Ended e, "ready " ++ name e ++ ", drop " ++ waker new)
+    | DetachedBefore => (next, "never") end.
 
 (** Looks first. An end is found without a registration, and so is the waker itself. *)
-Definition poll_line op slotted in_place i w := match w with
-  | Ended e => line [op; show in_place w; show in_place w; ("ready " ++ name e)%string]
-  | Waker j => if Nat.eqb i j then line [op; show in_place w; show in_place w; "pending"]
-    else register_line op slotted in_place w
-  | _ => register_line op slotted in_place w end.
+Definition polls slotted i w := match w with
+  | Ended e => (w, "ready " ++ name e)
+  | Waker j => if Nat.eqb i j then (w, "pending") else registers slotted w
+  | _ => registers slotted w end.
 
-Definition detach_line op (slotted in_place : bool) w := line [op; show in_place w;
-  match slotted, w with true, Ended e => name e | _, _ => "DETACHED" end;
-  match detach w with
-  | Left None => "nothing" | Left (Some i) => ("drop " ++ waker in_place i)%string
-  | Last e => ("own " ++ name e)%string | DetachedTwice => "never" end].
+(** The end that a waiter with a slot finds is put back. *)
+Definition detaches (slotted : bool) w := let (next, todo) := exchange Detached w in
+  (match slotted, w with true, Ended _ => w | _, _ => next end, match todo with
+    | Drop None => "nothing" | Drop (Some i) => "drop " ++ waker i
+    | Restore e => "own " ++ name e | DetachedBefore => "never" end).
 
-Definition ended_line w := line ["ended"; show false w; show false w;
-  match w with Ended e => name e | _ => "none" end].
-Definition is_detached_line w := line ["is_detached"; show false w; show false w;
-  match w with Detached => "yes" | _ => "no" end].
+Definition looks w := (w, match w with Ended e => name e | _ => "none" end).
+Definition looks_for_detached w := (w, match w with Detached => "yes" | _ => "no" end).
 
-Definition ends := [Ended Done; Ended Abandoned].
-Definition before_end := [Pending; Waker 1; Detached].
-Definition of_waiter := [Pending; Waker 1] ++ ends.
+Definition before_end := [Pending; Waker w1; Detached].
+Definition of_waiter := [Pending; Waker w1; Ended Done; Ended Abandoned].
+Definition finish_lines op slotted words :=
+  flat_map (fun e => table show (op ++ name e) words (finishes slotted e)) [Done; Abandoned].
 
-Definition completion_lines := "# src/completion.rs" ::
-  map (finish_line "finish" false false Done) before_end ++
-  map (finish_line "finish" false false Abandoned) before_end ++
-  map (register_line "register W2" false false) of_waiter ++
-  map (poll_line "poll W1" false false 1) (Waker 1 :: ends) ++
-  map (poll_line "poll W2" false false 2) of_waiter ++
-  map (detach_line "detach" false false) of_waiter ++
-  map ended_line (before_end ++ ends) ++
-  map is_detached_line before_end ++
-  flat_map (fun e => map (finish_line "slotted finish" true false e) before_end ++
-    [finish_line "slotted finish" true true e (Waker 1)]) [Done; Abandoned] ++
-  map (poll_line "slotted poll W2" true false 2) of_waiter ++
-  [poll_line "slotted poll W2" true true 2 (Waker 1)] ++
-  map (detach_line "slotted detach" true false) of_waiter ++
-  [detach_line "slotted detach" true true (Waker 1)].
-
+Definition lines := (["# src/completion.rs"] ++
+  finish_lines "finish " false before_end ++
+  table show "register W2" of_waiter (registers false) ++
+  table show "poll W1" [Waker w1; Ended Done; Ended Abandoned] (polls false w1) ++
+  table show "poll W2" of_waiter (polls false w2) ++
+  table show "detach" of_waiter (detaches false) ++
+  table show "ended" (before_end ++ [Ended Done; Ended Abandoned]) looks ++
+  table show "is_detached" before_end looks_for_detached ++
+  finish_lines "slotted finish " true (before_end ++ [Waker p1]) ++
+  table show "slotted poll W2" (of_waiter ++ [Waker p1]) (polls true w2) ++
+  table show "slotted detach" (of_waiter ++ [Waker p1]) (detaches true))%list.
 End Completion.
 
 (** * The state word *)
@@ -93,18 +86,18 @@ Section Lines.
   Definition decimal n := NilZero.string_of_uint (N.to_uint n).
   (** `4q-1` is one less than the limit of wake-ups, of which `q` is a quarter. *)
   Definition number n := let k := (n + 50) / quarter in let base := k * quarter in
-    (if (k =? 0)%N then decimal n else decimal k ++ "q" ++
-      (if (n =? base)%N then "" else if (n <? base)%N then "-" ++ decimal (base - n)%N
-       else "+" ++ decimal (n - base)%N))%string.
+    if k =? 0 then decimal n else decimal k ++ "q" ++ match (n ?= base)%N with
+      | Lt => "-" ++ decimal (base - n) | Eq => "" | Gt => "+" ++ decimal (n - base) end.
 
   Definition flag (set : bool) name := if set then name else "-".
-  Definition state w := (flag (handle w) "H" ++ flag (cancelled w) "C" ++ flag (finished w) "F" ++
-    flag (panicked w) "P" ++ " " ++ number (refs w) ++ " " ++ number (wakes w))%string.
+  Definition show w := flag (handle w) "H" ++ flag (cancelled w) "C" ++ flag (finished w) "F" ++
+    flag (panicked w) "P" ++ " " ++ number (refs w) ++ " " ++ number (wakes w).
 
   Definition next_name n := match n with
     | Nothing => "nothing" | Schedule => "schedule" | Orphan => "orphan" | Free => "free" end.
   Definition idle_name n := match n with
-    | Leave => "leave" | Reschedule => "reschedule" | Cancel => "cancel" | OrphanLeft => "orphan" end.
+    | Leave => "leave" | Reschedule => "reschedule"
+    | Cancel => "cancel" | OrphanLeft => "orphan" end.
 
   Definition bools := [false; true].
   Definition all_words := flat_map (fun h => flat_map (fun c => flat_map (fun f => flat_map
@@ -117,38 +110,35 @@ Section Lines.
   Definition words := filter legal all_words.
 
   (** An operation on the words on which it may be called. *)
-  Definition lines op (may : word -> bool) (does : word -> word * string) :=
-    map (fun w => line [op; state w; state (fst (does w)); snd (does w)]) (filter may words).
-  Definition asks op may (does : word -> word * next) :=
-    lines op may (fun w => (fst (does w), next_name (snd (does w)))).
+  Definition calls {A} (name : A -> string) op may (does : word -> word * A) :=
+    table show op (filter may words) (fun w => (fst (does w), name (snd (does w)))).
 
   Definition always (w : word) := true.
   Definition has_waker w := negb (refs w =? 0).
   Definition runs w := negb (finished w) && negb (wakes w =? 0).
 
-  Definition idle_lines consumed := lines ("idle " ++ number consumed)%string
-    (fun w => runs w && (consumed <=? wakes w))
-    (fun w => let done := idle quarter consumed w in (fst done, idle_name (snd done))).
-
-  Definition state_lines := "# src/task/state.rs" ::
-    map (fun h => line ["new"; ""; state (spawned h); "schedule"]) bools ++
-    map (fun b => line ["revive"; ""; state (revive b); "schedule"]) bools ++
-    lines "add_waker" always (fun w => (add_waker quarter w, "nothing")) ++
-    asks "wake" always (wake quarter) ++
-    asks "wake_by_value" has_waker wake_by_value ++
-    asks "drop_waker" has_waker drop_waker ++
-    asks "detach" handle detach ++ asks "cancel" handle cancel ++ asks "abort" always abort ++
-    lines "set_panicked" (fun w => runs w && negb (panicked w))
-      (fun w => (w <| panicked := true |>, "nothing")) ++
-    asks "finish runner" runs (finish false) ++
-    asks "finish handle" (fun w => runs w && handle w) (finish true) ++
-    flat_map idle_lines [0; 1; 2; 2 * quarter - 1; 2 * quarter; 4 * quarter - 1].
+  Definition lines := (["# src/task/state.rs"] ++
+    map (fun h => line ["new"; ""; show (spawned h); "schedule"]) bools ++
+    map (fun b => line ["revive"; ""; show (revive b); "schedule"]) bools ++
+    calls next_name "add_waker" always (fun w => (add_waker quarter w, Nothing)) ++
+    calls next_name "wake" always (wake quarter) ++
+    calls next_name "wake_by_value" has_waker wake_by_value ++
+    calls next_name "drop_waker" has_waker drop_waker ++
+    calls next_name "detach" handle detach ++
+    calls next_name "cancel" handle cancel ++
+    calls next_name "abort" always abort ++
+    calls next_name "set_panicked" (fun w => runs w && negb (panicked w))
+      (fun w => (w <| panicked := true |>, Nothing)) ++
+    calls next_name "finish runner" runs (finish false) ++
+    calls next_name "finish handle" (fun w => runs w && handle w) (finish true) ++
+    flat_map (fun consumed => calls idle_name ("idle " ++ number consumed)
+      (fun w => runs w && (consumed <=? wakes w)) (idle quarter consumed))
+      [0; 1; 2; 2 * quarter - 1; 2 * quarter; 4 * quarter - 1])%list.
 End Lines.
 
 (** The same text for the word of 64 bits and for that of 32. *)
-Lemma both_sizes : state_lines (2 ^ 29) = state_lines (2 ^ 10).
+Lemma both_sizes : lines (2 ^ 29) = lines (2 ^ 10).
 Proof. vm_compute. reflexivity. Qed.
-
 End State.
 
-Eval vm_compute in Completion.completion_lines ++ State.state_lines (2 ^ 10)%N.
+Eval vm_compute in (Completion.lines ++ State.lines (2 ^ 10))%list.

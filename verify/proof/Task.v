@@ -1,7 +1,5 @@
 (** The two words of a task (`src/task/state.rs`, and the join word as `Word.v` has it), for any
-    number of wakers, wake-ups, runs and threads.
-
-    As in `Word.v`, the first part is what the functions of that file do with a word. *)
+    number of wakers, wake-ups, runs and threads. As in `Word.v`, the first part is the table. *)
 
 Require Import NArith Lia Bool Common.
 Open Scope N_scope.
@@ -223,8 +221,4 @@ Section System.
   | runner_finishes : the_runner t = Finishes ->
       step t (snd (finish_add false (the_word t)))
         (follow (finish_add false (the_word t)) (t <| the_runner := None_queued |>)).
-
-  Inductive reachable : task -> Prop :=
-  | at_start : reachable start
-  | after_step t l t' : reachable t -> step t l t' -> reachable t'.
 End System.

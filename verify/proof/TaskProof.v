@@ -1,4 +1,4 @@
-(** What `Task.v` says of the parties of a task, in every state that any number of steps leads to. *)
+(** What `Task.v` says of the parties of a task, in every state that they reach. *)
 
 Require Import NArith Lia Bool Common Task.
 Open Scope N_scope.
@@ -10,11 +10,9 @@ Section Proof.
   Notation step := (step quarter ref_limit had_handle).
   Notation at_least := (at_least quarter).
   Notation knows_handle := (knows_handle had_handle).
-  Notation reachable := (reachable quarter ref_limit had_handle).
+  Notation reachable := (reachable (start had_handle) step).
 
-  Arguments N.mul : simpl never.
-  Arguments N.add : simpl never.
-  Arguments N.sub : simpl never.
+  Opaque N.mul N.add N.sub.
 
   (** * What holds in every state *)
 
@@ -137,9 +135,11 @@ Section Proof.
     destruct r; open; try reflexivity; exfalso; intuition (congruence || lia).
   Qed.
 
-  Lemma agree_step : forall t l t', agree t -> step t l t' -> agree t'.
+  Lemma holds : forall t, reachable t -> agree t.
   Proof.
-    intros t l t' A S. fields A S. destruct S; decide_step.
+    intros t R. induction R as [| t l t' _ A S].
+    { unfold start. open. destruct had_handle; repeat split; auto; lia. }
+    fields A S. destruct S; decide_step.
     all: try (match goal with |- agree (Build_task _ _ _ ?r _ _ _ _ false _) => is_var r end;
       apply (others_are_left _ _ A); unfold quiet, unreachable; simpl; repeat split; auto;
       solve [finish]).
@@ -150,22 +150,14 @@ Section Proof.
     all: repeat split; auto; finish.
   Qed.
 
-  Lemma holds : forall t, reachable t -> agree t.
-  Proof.
-    intros t R. induction R as [| t l t' _ A S]; [| exact (agree_step t l t' A S)].
-    unfold start. open. destruct had_handle; repeat split; auto; lia.
-  Qed.
+  (** * What the file promises, which `docs/proof.md` says in words *)
 
-  (** * What the file promises *)
-
-  (** Nobody makes a step on a task that is freed. So it is freed once, and not touched after it. *)
   Theorem a_freed_task_is_not_touched : forall t l t',
     reachable t -> step t l t' -> freed t = false.
   Proof. intros t l t' R. exact (not_freed t l t' (holds t R)). Qed.
 
   Ltac state t A := destruct t as [[hw c f p rf wk] j h r k b i o fr ow]; simpl in *; subst; open.
 
-  (** A runnable exists exactly while there are wake-ups, until the task has ended. *)
   Theorem a_runnable_exists_while_there_are_wake_ups : forall t,
     reachable t -> freed t = false ->
     join t <> Completed -> finished (the_word t) = false -> the_runner t <> Finishes ->
@@ -175,25 +167,20 @@ Section Proof.
     destruct r; open; split; intros; auto; destruct j; intuition (congruence || lia).
   Qed.
 
-  (** No wake-up is lost: without a runnable, every wake-up was seen by a run. *)
   Theorem no_wake_up_is_lost : forall t,
     reachable t -> freed t = false ->
     join t <> Completed -> finished (the_word t) = false -> the_runner t = None_queued ->
     owed t = false.
-  Proof.
-    intros t R F J E N. apply holds in R. state t R. destruct j; intuition congruence.
-  Qed.
+  Proof. intros t R F J E N. apply holds in R. state t R. destruct j; intuition congruence. Qed.
 
-  (** Once all parties are gone, the task is freed. *)
   Theorem the_last_party_frees : forall t,
     reachable t -> wakers t = 0 -> busy t = 0 -> the_handle t = Away ->
     the_runner t = None_queued -> orphan t = false -> freed t = true.
   Proof.
     intros t R K B H N O. apply holds in R. destruct (freed t) eqn:F; [reflexivity | exfalso].
-    state t R. destruct f; intuition congruence.
+    state t R. destruct f; finish.
   Qed.
 
-  (** So there is one runnable at most: the wake-up that makes one finds none. *)
   Theorem a_wake_up_that_schedules_finds_no_runnable : forall t t',
     reachable t -> step t Schedule t' -> the_runner t = None_queued.
   Proof.
@@ -203,8 +190,8 @@ Section Proof.
     subst. open. lia.
   Qed.
 
-  (** The counters have room: a wake-up beyond the limit is taken back, or given by one of the wakers
-      that were counted below theirs. *)
+  (** The counters have room: a wake-up beyond the limit is taken back, or given by one of the
+      wakers that were counted below theirs. *)
   Definition room t :=
     refs (the_word t) <= ref_limit /\
     wakes (the_word t) + refs (the_word t) <= limit + ref_limit + busy t + in_poll t +
@@ -212,19 +199,13 @@ Section Proof.
 
   Hypothesis some_refs : 1 <= ref_limit.
 
-  Lemma room_step : forall t l t', agree t -> room t -> step t l t' -> room t'.
-  Proof.
-    intros t l t' A R S. fields A S. clear A. unfold room in *.
-    destruct R as (R1 & R2), c, S; decide_step; unfold Task.limit in *; simpl in *; lia.
-  Qed.
-
   Theorem the_counters_have_room : forall t, reachable t ->
     refs (the_word t) <= ref_limit /\
     wakes (the_word t) <= limit + ref_limit + busy t + in_poll t + 1.
   Proof.
-    intros t R. assert (room t) as (? & ?).
-    { induction R as [| t l t' R IH S]; [| exact (room_step t l t' (holds t R) IH S)].
-      unfold room, Task.limit. simpl. lia. }
-    destruct (cancelled (the_word t)); lia.
+    intros t R. assert (room t) as (? & ?); [| destruct (cancelled (the_word t)); lia].
+    unfold room. induction R as [| t l t' R (R1 & R2) S]; [unfold Task.limit; simpl; lia |].
+    apply holds in R as A. fields A S. clear A.
+    destruct c, S; decide_step; unfold Task.limit in *; simpl in *; lia.
   Qed.
 End Proof.

@@ -1,9 +1,7 @@
 (** The word of `src/completion.rs`, for any number of polls and wakers.
 
-    The first part is the table of that file as functions, from the word to the next word and to what
-    is left to do. `Tables.v` prints them, and a test of the crate compares the print with the code.
-    The second part runs two sides on these functions, one instruction a step, and proves what the
-    file promises. That the steps of one word follow one another is `Rc11.v`. *)
+    The first part is the table of that file as functions, from the word to the next word and to
+    what is left to do. The second part runs two sides on them, one instruction a step. *)
 
 Require Import List Arith Common.
 Import ListNotations.
@@ -18,35 +16,25 @@ Inductive word := Pending | Waker (i : nat) | Ended (e : ending) | Detached.
 (** What the completer's exchange leaves to do. *)
 Inductive completed := Unobserved | Wake (i : nat) | Owned | FinishedTwice.
 
-Definition finish (w : word) : completed :=
+Definition finish e w := (Ended e,
   match w with
   | Pending => Unobserved
   | Waker i => Wake i
   | Detached => Owned
   | Ended _ => FinishedTwice
-  end.
+  end).
 
-(** What a registration's exchange leaves to do. *)
-Inductive registered := Waits (old : option nat) | Restore (e : ending) | PolledDetached.
+(** What an exchange of the waiter leaves to do. *)
+Inductive exchanged := Drop (old : option nat) | Restore (e : ending) | DetachedBefore.
 
-Definition register (w : word) : registered :=
+(** A registration puts in a waker, and the waiter's last exchange [Detached]. *)
+Definition exchange (new w : word) := (new,
   match w with
-  | Pending => Waits None
-  | Waker old => Waits (Some old)
+  | Pending => Drop None
+  | Waker old => Drop (Some old)
   | Ended e => Restore e
-  | Detached => PolledDetached
-  end.
-
-(** What the waiter's last exchange leaves to do. *)
-Inductive detached := Left (old : option nat) | Last (e : ending) | DetachedTwice.
-
-Definition detach (w : word) : detached :=
-  match w with
-  | Pending => Left None
-  | Waker old => Left (Some old)
-  | Ended e => Last e
-  | Detached => DetachedTwice
-  end.
+  | Detached => DetachedBefore
+  end).
 
 (** * The two sides *)
 
@@ -97,45 +85,42 @@ Section System.
     woken := []; dropped := []; past := [] |}.
 
   Definition cloned s := s <| made := S (made s) |>.
-  Definition put i s := s <| the_word := Waker i |> <| past := i :: past s |>.
   Definition drops i s := s <| dropped := i :: dropped s |>.
 
   (** The completer's exchange. *)
-  Definition finishes e s :=
-    match finish (the_word s) with
+  Definition finishes e s := let (next, todo) := finish e (the_word s) in
+    match todo with
     | Unobserved | FinishedTwice => s <| the_completer := Finished |>
     | Wake i => s <| the_completer := Finished |> <| to_wake := i :: to_wake s |>
     | Owned => s <| the_completer := Owns e false |>
-    end <| the_word := Ended e |>.
+    end <| the_word := next |>.
 
   (** The exchange of a registration of [i]. *)
-  Definition registers i s :=
-    match register (the_word s) with
-    | Waits None => put i s <| the_waiter := Rests (Some i) |>
-    | Waits (Some old) => put i s <| the_waiter := Drops old i |>
-    | Restore e => put i s <| the_waiter := Restores e i |>
-    | PolledDetached => s
-    end.
+  Definition registers i s := let (next, todo) := exchange (Waker i) (the_word s) in
+    match todo with
+    | Drop None => s <| the_waiter := Rests (Some i) |>
+    | Drop (Some old) => s <| the_waiter := Drops old i |>
+    | Restore e => s <| the_waiter := Restores e i |>
+    | DetachedBefore => s
+    end <| the_word := next |> <| past := i :: past s |>.
 
   (** The waiter's last exchange. *)
-  Definition detaches s :=
-    match detach (the_word s) with
-    | Left None | DetachedTwice => s <| the_waiter := Gone |>
-    | Left (Some old) => s <| the_waiter := Gone |> <| to_drop := old :: to_drop s |>
-    | Last e => s <| the_waiter := if slotted then RestoresLast e else Ready e false |>
-    end <| the_word := Detached |>.
+  Definition detaches s := let (next, todo) := exchange Detached (the_word s) in
+    match todo with
+    | Drop None | DetachedBefore => s <| the_waiter := Gone |>
+    | Drop (Some old) => s <| the_waiter := Gone |> <| to_drop := old :: to_drop s |>
+    | Restore e => s <| the_waiter := if slotted then RestoresLast e else Ready e false |>
+    end <| the_word := next |>.
 
-  Definition copy_of i s := match placed s with
-    | Some p => if p =? i then Some i else None
-    | None => None
-    end.
+  Definition copy_of i s :=
+    match placed s with Some p => if p =? i then Some i else None | None => None end.
 
   (** The result is written before `Done`, and only then. *)
   Definition may_finish e s := the_result s = match e with Done => Here | Abandoned => Empty end.
 
-  (** A side does what its program says, whatever the other one does: no step asks whether the memory
-      is alive or the result is there. A look that is not the latest value finds less, so each look
-      may also miss an end. *)
+  (** A side does what its program says, whatever the other one does: no step asks whether the
+      memory is alive or the result is there. A look that is not the latest value finds less, so
+      each look may also miss an end. *)
   Inductive step (s : state) : label -> state -> Prop :=
   (** The completer. *)
   | completer_glances : the_completer s = Works -> step s Touch s
@@ -192,8 +177,4 @@ Section System.
         <| the_waiter := Ready Abandoned false |> <| the_result := Moved |>)
   | waiter_frees e taken : the_waiter s = Ready e taken -> e = Abandoned \/ taken = true ->
       step s Free (s <| the_waiter := Gone |> <| alive := false |>).
-
-  Inductive reachable : state -> Prop :=
-  | at_start : reachable start
-  | after_step s l s' : reachable s -> step s l s' -> reachable s'.
 End System.

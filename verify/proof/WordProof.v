@@ -1,4 +1,4 @@
-(** What `Word.v` says of the two sides, in every state that any number of steps leads to. *)
+(** What `Word.v` says of the two sides, in every state that they reach. *)
 
 Require Import List Arith Lia Bool Common Word.
 Import ListNotations.
@@ -6,7 +6,7 @@ Import ListNotations.
 Section Proof.
   Variable slotted : bool.
   Notation step := (step slotted).
-  Notation reachable := (reachable slotted).
+  Notation reachable := (reachable start step).
 
   (** * What holds in every state *)
 
@@ -64,11 +64,11 @@ Section Proof.
       | Registers _ j | Drops j _ | DropsOwn j _ => [j] | _ => [] end +
     count i (to_wake s) + count i (to_drop s) + count i (woken s) + count i (dropped s).
 
-  Definition one_place s := forall i, places i s = if i <? made s then 1 else 0.
+  Definition holds s := agree s /\ slot_agrees s /\
+    forall i, places i s = if i <? made s then 1 else 0.
 
   (** The states before and after a step, field by field. *)
-  Ltac open :=
-    unfold finishes, registers, detaches, cloned, put, drops, may_finish in *; simpl in *.
+  Ltac open := unfold finishes, registers, detaches, cloned, drops, may_finish in *; simpl in *.
 
   Ltac settle := repeat match goal with
     | |- _ /\ _ => split
@@ -80,73 +80,59 @@ Section Proof.
     In j (before ++ i :: after) \/ In j rest -> In j (before ++ after) \/ i = j \/ In j rest.
   Proof. intros i j before after rest. rewrite !in_app_iff. simpl. tauto. Qed.
 
-  Ltac cases S := destruct S; open; subst;
-    unfold agree, slot_agrees, places, will_find, waits_for, owner, fits in *; simpl in *;
-    try match goal with c : completer |- _ => destruct c end; try discriminate;
-    try match goal with v : waiter |- _ => destruct v end; try discriminate; try contradiction;
-    facts; try congruence; open;
-    try match goal with
-    | |- context [match ?r with Some _ => Waker _ | None => Pending end] => destruct r
-    | H : context [match ?r with Some _ => Waker _ | None => Pending end] |- _ => destruct r
-    end; try discriminate; open;
-    try match goal with |- context [if slotted then _ else _] => destruct slotted end.
+  (** How each part of [holds] follows in a case of a step. *)
+  Ltac agree_holds :=
+    try match goal with H : if ?taken then _ else _ |- _ => destruct taken end;
+    try match goal with e : ending |- _ => destruct e end; facts; open; try congruence;
+    settle; first [apply moved; solve [auto] | intuition congruence].
 
-  Lemma agree_step : forall s l s', agree s -> step s l s' -> agree s'.
-  Proof.
-    intros s l s' A S. destruct s as [w c v r a p m k d n x q].
-    cases S; try exact A;
-      try match goal with H : if ?taken then _ else _ |- _ => destruct taken end;
-      try match goal with e : ending |- _ => destruct e end; facts; open;
-      try congruence; try solve [settle].
-    all: settle; solve [apply moved; auto | intuition congruence].
-  Qed.
+  Ltac slot_agrees_holds P := destruct P as (P & L & V);
+    unfold slot_agrees, copy_of in *; simpl in *; settle;
+    try (specialize (P _ eq_refl)); settle; eauto; try match goal with
+    | H : _ -> Waker ?p = Waker ?p -> ?q = [?p] |- ?q = [?p] => apply H; congruence
+    | H : forall i, Waker ?p <> Waker i |- _ => destruct (H p eq_refl)
+    | H : forall old, Registers (Some ?o) ?p <> Registers (Some old) ?p |- _ =>
+      destruct (H o eq_refl)
+    | H : False |- _ => destruct H
+    | |- match ?r with Some _ => _ | None => True end => destruct r; reflexivity
+    | |- Registers _ _ <> Registers _ _ => intros E; injection E; intros; lia
+    end.
 
-  Lemma slot_step : forall s l s', agree s -> slot_agrees s -> step s l s' -> slot_agrees s'.
-  Proof.
-    intros s l s' A (P & L & V) S. destruct s as [w c v r a p m k d n x q].
-    cases S; unfold copy_of in *; simpl in *;
-      settle; try (specialize (P _ eq_refl)); settle; eauto.
-    all: try match goal with
-      | H : _ -> Waker ?p = Waker ?p -> ?q = [?p] |- ?q = [?p] => apply H; congruence
-      | H : forall i, Waker ?p <> Waker i |- _ => destruct (H p eq_refl)
-      | H : forall old, Registers (Some ?o) ?p <> Registers (Some old) ?p |- _ =>
-        destruct (H o eq_refl)
-      | H : False |- _ => destruct H
-      | |- match ?r with Some _ => _ | None => True end => destruct r; reflexivity
-      | |- Registers _ _ <> Registers _ _ => intros E; injection E; intros; lia
-      end.
-  Qed.
+  Ltac places_hold O := intros j; specialize (O j); unfold places in *; simpl in *;
+    rewrite ?count_occ_app in *; simpl in *; try lia;
+    try match goal with w : word |- _ => destruct w; simpl in *;
+      try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end end;
+    repeat match goal with
+    | |- context [Nat.eq_dec ?a ?b] => destruct (Nat.eq_dec a b)
+    | H : context [Nat.eq_dec ?a ?b] |- _ => destruct (Nat.eq_dec a b)
+    | |- context [?a <? ?b] => destruct (Nat.ltb_spec a b)
+    | H : context [?a <? ?b] |- _ => destruct (Nat.ltb_spec a b)
+    end; lia.
 
-  Lemma one_place_step : forall s l s', agree s -> one_place s -> step s l s' -> one_place s'.
-  Proof.
-    intros s l s' A O S j. specialize (O j). destruct s as [w c v r a p m k d n x q].
-    cases S; rewrite ?count_occ_app in *; simpl in *; try lia;
-      try (destruct w; simpl in *;
-        try match goal with H : forall i, Waker ?j <> _ |- _ => destruct (H j eq_refl) end);
-      repeat match goal with
-      | |- context [Nat.eq_dec ?a ?b] => destruct (Nat.eq_dec a b)
-      | H : context [Nat.eq_dec ?a ?b] |- _ => destruct (Nat.eq_dec a b)
-      | |- context [?a <? ?b] => destruct (Nat.ltb_spec a b)
-      | H : context [?a <? ?b] |- _ => destruct (Nat.ltb_spec a b)
-      end; try lia.
-  Qed.
-
-  Lemma holds : forall s, reachable s -> agree s /\ slot_agrees s /\ one_place s.
+  (** Each step, in the cases that [agree] leaves. *)
+  Lemma always : forall s, reachable s -> holds s.
   Proof.
     intros s R. induction R as [| s l s' _ (A & P & O) S].
-    - repeat split; intros; simpl; auto; discriminate.
-    - repeat split; [apply (agree_step s l) | apply (slot_step s l) .. | apply (one_place_step s l)];
-        assumption.
+    { repeat split; intros; simpl; auto; discriminate. }
+    destruct s as [w c v r a p m k d n x q].
+    destruct S; unfold agree in A; simpl in *; subst;
+      try match goal with c : completer |- _ => destruct c end; try contradiction;
+      try match goal with v : waiter |- _ => destruct v end; try contradiction;
+      unfold holds, agree, will_find, waits_for, owner, fits in *; facts; try discriminate; open;
+      try match goal with
+      | |- context [match ?r with Some _ => Waker _ | None => Pending end] => destruct r
+      | H : context [match ?r with Some _ => Waker _ | None => Pending end] |- _ => destruct r
+      end; try discriminate; open;
+      try match goal with |- context [if slotted then _ else _] => destruct slotted end; subst;
+      (split; [clear P O; agree_holds | split; [slot_agrees_holds P | places_hold O]]).
   Qed.
 
-  (** * What the file promises *)
+  (** * What the file promises, which `docs/proof.md` says in words *)
 
   (** What is known of a reachable state, whose fields get names. *)
-  Ltac state s R := let A := fresh "A" in destruct (holds s R) as (A & _ & _);
+  Ltac state s R := let A := fresh "A" in destruct (always s R) as (A & _ & _);
     destruct s as [w c v r a p m k d n x q]; unfold agree, will_find, waits_for, owner, fits in A.
 
-  (** The law: who touches, takes or frees does so while the memory is alive. So it is freed once,
-      and nobody touches it after that. *)
   Theorem only_living_memory_is_touched : forall s l s',
     reachable s -> step s l s' -> l <> Private -> alive s = true.
   Proof.
@@ -155,17 +141,14 @@ Section Proof.
       congruence || contradiction.
   Qed.
 
-  (** The result is read after the completer has published it, and while it is there. *)
   Theorem the_result_is_taken_when_it_is_there : forall s s',
     reachable s -> step s Take s' ->
     the_result s = Here /\ the_result s' = Moved /\ the_completer s <> Works.
   Proof.
     intros s s' R S. state s R.
-    inversion S; subst; open; subst; try destruct c; facts; try contradiction; repeat split;
-      congruence.
+    inversion S; open; subst; try destruct c; facts; try contradiction; repeat split; congruence.
   Qed.
 
-  (** So it is taken or dropped once. *)
   Theorem the_result_does_not_come_back : forall s l s',
     step s l s' -> the_result s = Moved -> the_result s' = Moved.
   Proof.
@@ -173,21 +156,15 @@ Section Proof.
     destruct S; open; try congruence; destruct w; reflexivity.
   Qed.
 
-  (** If both sides are done, nothing is left behind. *)
   Theorem the_last_side_frees : forall s,
     reachable s -> the_completer s = Finished -> the_waiter s = Gone ->
     alive s = false /\ the_result s <> Here /\ forall i, the_word s <> Waker i.
-  Proof.
-    intros s R F G. destruct (holds s R) as (A & _ & _).
-    unfold agree in A. rewrite F, G in A. exact A.
-  Qed.
+  Proof. intros s R F G. state s R. simpl in *. subst. exact A. Qed.
 
-  (** Every waker is in one place: in the word, with one side, woken, or dropped. *)
   Theorem each_waker_has_one_owner : forall s i,
     reachable s -> places i s = if i <? made s then 1 else 0.
-  Proof. intros s i R. apply holds, R. Qed.
+  Proof. intros s i R. apply always, R. Qed.
 
-  (** So in the end it was woken once or dropped once, and not both. *)
   Theorem each_waker_is_woken_or_dropped_once : forall s i,
     reachable s -> the_completer s = Finished -> the_waiter s = Gone ->
     to_wake s = [] -> to_drop s = [] -> i < made s ->
@@ -199,8 +176,6 @@ Section Proof.
     destruct (the_word s) as [| j | |]; simpl in P; try lia. destruct (N j eq_refl).
   Qed.
 
-  (** No wake-up is lost: the waker of a waiter that rests is in the word, or the completer wakes it
-      or has woken it. *)
   Theorem a_resting_waiter_is_woken : forall s i,
     reachable s -> the_waiter s = Rests (Some i) ->
     (the_completer s <> Finished /\ the_word s = Waker i) \/
@@ -210,34 +185,29 @@ Section Proof.
     destruct c; facts; auto; [left | left |]; try split; try discriminate; auto.
   Qed.
 
-  (** Whoever takes the waker in place out of the word has copied it before. *)
   Theorem a_waker_in_place_was_copied : forall s i,
     reachable s -> the_word s = Waker i -> placed s = Some i ->
     (forall copy, the_completer s = Looked copy -> copy = Some i) /\
     (forall r copy, the_completer s <> Finished -> the_waiter s = Leaves r copy -> copy = Some i).
   Proof.
-    intros s i R W P. destruct (holds s R) as (A & (Q & L & V) & _).
-    destruct (Q i P) as (_ & _ & one). unfold copy_of in *. rewrite P in *. split.
-    - intros copy C. rewrite C in *. destruct L as (j & in_past & ->).
-      rewrite one in in_past; auto; [| discriminate].
+    intros s i R W P. destruct (always s R) as (A & (Q & L & V) & _).
+    destruct (Q i P) as (_ & _ & one). unfold copy_of, agree, waits_for in *. rewrite P, W in *.
+    split; intros *; intros C; [| intros G; rewrite G in *].
+    - rewrite C in *. destruct L as (j & in_past & ->). rewrite one in in_past; try easy.
       destruct in_past as [-> | []]. rewrite Nat.eqb_refl. reflexivity.
-    - intros r copy C G. unfold agree, waits_for in A. rewrite G in *.
-      destruct (the_completer s); try congruence; try (destruct A; discriminate);
-        destruct A as (_ & A & _), r; try congruence; rewrite W in A; injection A as ->;
-        rewrite V, Nat.eqb_refl; reflexivity.
+    - destruct (the_completer s), r; facts; try easy; rewrite Nat.eqb_refl; reflexivity.
   Qed.
 
   (** The outcomes that the code excludes by `debug_assert` do not occur. *)
   Theorem no_side_acts_twice : forall s, reachable s ->
-    (the_completer s = Works \/ (exists copy, the_completer s = Looked copy) ->
-      finish (the_word s) <> FinishedTwice) /\
-    (forall r i, the_waiter s = Registers r i -> register (the_word s) <> PolledDetached) /\
-    (forall r copy, the_waiter s = Rests r \/ the_waiter s = Leaves r copy ->
-      detach (the_word s) <> DetachedTwice).
+    (forall e, the_completer s = Works \/ (exists copy, the_completer s = Looked copy) ->
+      snd (finish e (the_word s)) <> FinishedTwice) /\
+    (forall new r other, the_waiter s = Rests r \/ the_waiter s = Registers r other \/
+      (exists copy, the_waiter s = Leaves r copy) ->
+      snd (exchange new (the_word s)) <> DetachedBefore).
   Proof.
-    intros s R. state s R. simpl in *. repeat split; intros; destruct c; try destruct v;
-      repeat match goal with H : _ \/ _ |- _ => destruct H end; facts; simpl in *; try discriminate;
-      try contradiction; facts; try discriminate;
-      repeat match goal with r : option nat |- _ => destruct r end; discriminate.
+    intros s R. state s R. split; [intros e H | intros new old i H]; destruct c; try destruct v;
+      decompose [or ex] H; facts; simpl in *; facts; try easy;
+      repeat match goal with r : option nat |- _ => destruct r end; easy.
   Qed.
 End Proof.
