@@ -188,8 +188,7 @@ Section Rule.
     acquires (mode_of X b) = true -> thread X b <> None ->
     po X before a -> po X b after -> hb before after.
   Proof.
-    intros before a b after M only pub A some P Q.
-    apply hb_trans with a; auto. apply hb_trans with b; auto using exchange_after_exchange.
+    intros. apply hb_trans with a; auto. apply hb_trans with b; auto using exchange_after_exchange.
   Qed.
 
   (** A location that, after its creation by [c], only exchanges of [AcqRel] change, and only loads
@@ -279,8 +278,7 @@ Section Rule.
         - destruct (coherence X C _ _ H). auto.
         - destruct (nothing_between v d b G Wb N sooner).
         - destruct (coherence X C _ _ H). apply t_trans with d; auto. }
-      split; [exact at_d |]. exists w.
-      repeat split; [exact F | exact (mo_trans X C _ _ _ M later) |].
+      split; auto. exists w. repeat split; [exact F | exact (mo_trans X C _ _ _ M later) |].
       intros ->. exact (nothing_between w b d F Wd M later).
     Qed.
 

@@ -22,10 +22,11 @@ Section Fences.
     destruct (mo_total X C v w V W) as [-> | [M | M]]; try congruence; unfold sees, fr; eauto 6.
   Qed.
 
-  Lemma sees_what_is_before : forall r w, meet r w -> hb w r -> sees r w.
+  Lemma sees_what_is_before : forall r w v, meet r w -> v = w \/ mo X w v -> hb v r -> sees r w.
   Proof.
-    intros r w M B. destruct (sees_or_misses r w M) as [| Missed]; auto.
-    destruct (coherence X C w r B). apply t_step. auto.
+    intros r w v M order B. destruct (sees_or_misses r w M) as [| Missed]; auto.
+    destruct (coherence X C v r B), order as [-> | later]; [| apply t_trans with w];
+      apply t_step; auto.
   Qed.
 
   Definition sc_fence (e : E) := kind_of X e = Fence /\ mode_of X e = Sc.
@@ -43,18 +44,15 @@ Section Fences.
     side w f r -> side w' f' r' -> fr X r w' -> fr X r' w -> False.
   Proof.
     intros w f r w' f' r' (B & S & A) (B' & S' & A') M M'.
-    apply (psc_acyclic f). apply t_trans with f'; apply t_step; split; auto; split; auto.
-    - exists r, w'. auto.
-    - exists r', w. auto.
+    apply (psc_acyclic f). apply t_trans with f'; apply t_step; unfold psc; eauto 8.
   Qed.
 
   (** P1, P2 and P3 are the push, S1, S2 and S3 the worker that goes to sleep. *)
   Theorem a_push_or_a_sleeper_sees_the_other : forall p1 p2 p3 s1 s2 s3,
     side p1 p2 p3 -> side s1 s2 s3 -> meet p3 s1 -> meet s3 p1 -> sees p3 s1 \/ sees s3 p1.
   Proof.
-    intros p1 p2 p3 s1 s2 s3 P S at_p3 at_s3.
-    destruct (sees_or_misses p3 s1 at_p3) as [| M], (sees_or_misses s3 p1 at_s3) as [| M']; auto.
-    destruct (not_both_are_missed _ _ _ _ _ _ P S M M').
+    intros. destruct (sees_or_misses p3 s1), (sees_or_misses s3 p1); auto.
+    exfalso. eauto using not_both_are_missed.
   Qed.
 
   (** A push that relied on a lookout has read the counts before that one left, by [left]. All that
@@ -91,13 +89,18 @@ Section Fences.
     meet p3 s1 -> meet s3 p1 -> sees p3 s1 \/ sees s3 p1.
   Proof.
     intros p1 take p3 s1 s2 look s3 P P' S S' T L [M | M] at_p3 at_s3; [right | left];
-      apply sees_what_is_before; eauto 7 using passed_on, hb_trans.
+      eapply sees_what_is_before; eauto 7 using passed_on, hb_trans.
   Qed.
+
+  (** The ring of a parked worker may be left out: that worker counts itself before it takes. *)
+  Theorem a_worker_that_counts_itself_sees_who_left : forall s1 counted p3,
+    mo X s1 counted -> hb counted p3 -> meet p3 s1 -> sees p3 s1.
+  Proof. eauto using sees_what_is_before. Qed.
 
   (** A batch is in its new queue before the searcher that took it leaves, by a release. The fence
       of whoever leaves later acquires that. *)
   Theorem the_last_lookout_sees_a_batch : forall batch left s1 s2 s3,
     hb batch left -> passes left left s1 s2 -> mo X left s1 -> hb s2 s3 ->
     meet s3 batch -> sees s3 batch.
-  Proof. intros. apply sees_what_is_before; eauto 7 using passed_on, hb_trans. Qed.
+  Proof. intros. eapply sees_what_is_before; eauto 7 using passed_on, hb_trans. Qed.
 End Fences.

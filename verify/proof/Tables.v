@@ -18,8 +18,7 @@ Definition table {A} (show : A -> string) op words (does : A -> A * string) :=
 Module Completion.
 Import Word.
 
-(** The wakers of the lines: `P1` and `P2` are in the slot of the word, and `W1` and `W2` in a box
-    or of the crate. *)
+(** `P1` and `P2` are in the slot of the word, and `W1` and `W2` in a box or of the crate. *)
 Definition w1 := 0. Definition w2 := 1. Definition p1 := 2. Definition p2 := 3.
 Definition waker i := nth i ["W1"; "W2"; "P1"; "P2"] "".
 
