@@ -79,15 +79,17 @@ impl Calls {
         let called = CALLED.with(Cell::get);
         if !(started.iter()).any(|started| ptr::eq(started.calls.as_ptr(), called)) {
             for Started { ended, .. } in &started {
-                match deadline {
-                    Some(deadline) => _ = ended.wait().blocking_recv_deadline(deadline),
-                    None => _ = ended.wait().blocking_recv(),
-                }
+                ended.block(deadline);
             }
         }
         self.with(|state| state.started.retain(|one| !one.ended.is_set()));
-        let left = started.iter().filter(|one| !one.ended.is_set());
-        left.map(|one| one.calls.strong_count()).sum()
+        let mut left = 0;
+        for one in &started {
+            if !one.ended.is_set() {
+                left += one.calls.strong_count();
+            }
+        }
+        left
     }
 
     fn with<R>(&self, f: impl FnOnce(&mut State) -> R) -> R {

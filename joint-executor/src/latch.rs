@@ -3,10 +3,20 @@
 //! comes.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::convert::Infallible;
+use core::{
+    convert::Infallible,
+    future::{Future, poll_fn},
+    pin::Pin,
+    task::{Context, Poll},
+};
+use std::time::Instant;
 
 use super::guard::lock;
-use joint::oneshot::{self, Receiver, Sender};
+use joint::{
+    block_on,
+    oneshot::{self, Receiver, Sender},
+    park::block_on_deadline,
+};
 use joint_switch::Mutex;
 
 /// The waiters, or `None` once the event has come.
@@ -23,11 +33,13 @@ pub(crate) fn new() -> (Setter, Latch) {
 }
 
 impl Latch {
+    #[inline(never)]
     pub(crate) fn is_set(&self) -> bool {
         lock(&self.0).is_none()
     }
 
     /// Returns what ends, with an error, once the latch is set.
+    #[inline(never)]
     pub(crate) fn wait(&self) -> Receiver<Infallible> {
         let (sender, receiver) = oneshot::channel();
         if let Some(waiters) = &mut *lock(&self.0) {
@@ -35,6 +47,25 @@ impl Latch {
             waiters.push(sender);
         }
         receiver
+    }
+
+    /// Blocks the thread until the latch is set, or until the deadline.
+    pub(crate) fn block(&self, deadline: Option<Instant>) {
+        let mut set = self.wait();
+        block_by(deadline, &mut |cx| Pin::new(&mut set).poll(cx).map(drop));
+    }
+}
+
+/// Blocks the thread until `poll` is ready, or until the deadline. It is compiled once, and not for
+/// each future.
+#[cfg_attr(joint_loom, track_caller)]
+pub(crate) fn block_by(
+    deadline: Option<Instant>,
+    poll: &mut dyn FnMut(&mut Context<'_>) -> Poll<()>,
+) {
+    match deadline {
+        Some(deadline) => _ = block_on_deadline(poll_fn(poll), deadline),
+        None => block_on(poll_fn(poll)),
     }
 }
 

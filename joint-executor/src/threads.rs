@@ -1,18 +1,13 @@
 //! [`Thread`]: what a shutdown knows of a worker's thread.
 
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
-use core::{
-    future::{Future, poll_fn},
-    pin::pin,
-    task::Poll,
-};
+use core::{future::Future, pin::pin, task::Poll};
 use std::{io, time::Instant};
 
 use super::{
     guard::lock,
-    latch::{self, Latch, Setter},
+    latch::{self, Latch, Setter, block_by},
 };
-use joint::{block_on, park::block_on_deadline};
 use joint_switch::{
     Mutex,
     thread::{self, JoinHandle, ThreadId},
@@ -113,15 +108,14 @@ impl End {
     /// code of another worker, if it waits for the end itself.
     pub(crate) fn wait(&self, deadline: Option<Instant>, is_worker: bool) -> bool {
         let (mut ended, mut waits) = (pin!(self.ended.wait()), pin!(self.waits.wait()));
-        let wait = poll_fn(|cx| match ended.as_mut().poll(cx).is_ready() {
-            false if is_worker => waits.as_mut().poll(cx).map(drop),
-            false => Poll::Pending,
-            true => Poll::Ready(()),
-        });
-        match deadline {
-            Some(deadline) => _ = block_on_deadline(wait, deadline),
-            None => block_on(wait),
-        }
+        block_by(
+            deadline,
+            &mut |cx| match ended.as_mut().poll(cx).is_ready() {
+                false if is_worker => waits.as_mut().poll(cx).map(drop),
+                false => Poll::Pending,
+                true => Poll::Ready(()),
+            },
+        );
         self.has_come()
     }
 }

@@ -20,7 +20,6 @@
 //! frames, use the same guard, [`Lent`].
 
 use core::{
-    future::poll_fn,
     mem::{self, ManuallyDrop, MaybeUninit},
     ptr::NonNull,
     task::Poll,
@@ -29,13 +28,11 @@ use std::{
     io::{Write, stderr},
     panic::{AssertUnwindSafe, catch_unwind},
     process, thread,
+    time::Instant,
 };
 
-use crate::{ring::Word, who};
-use joint::{
-    completion::{Completed, Completion, Ended, Registration},
-    park::block_on,
-};
+use crate::{latch::block_by, ring::Word, who};
+use joint::completion::{Completed, Completion, Ended, Registration};
 use joint_switch::{Retire, UnsafeCell};
 
 /// The part of a job that does not depend on its closure.
@@ -192,7 +189,17 @@ impl Wait {
     }
 
     pub(crate) fn block(mut self) -> Ended {
-        while_lent(|| block_on(poll_fn(|cx| self.poll(cx))))
+        let ended = self.block_until(None);
+        ended.unwrap_or_else(|| unreachable!("a wait without a deadline ends with the job"))
+    }
+
+    /// Blocks as [`block`](Wait::block) does, but returns `None` after the deadline.
+    pub(crate) fn block_until(&mut self, deadline: Option<Instant>) -> Option<Ended> {
+        let mut ended = None;
+        while_lent(|| {
+            block_by(deadline, &mut |cx| self.poll(cx).map(|by| ended = Some(by)));
+        });
+        ended
     }
 
     /// Takes back a job that was not taken. Its work is the owner's again (rule 1).

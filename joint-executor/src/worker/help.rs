@@ -18,16 +18,16 @@
 //! last job that it took needs without any theft.
 
 use alloc::vec::Vec;
-use core::{cell::Cell, future::poll_fn, hint};
+use core::{cell::Cell, hint};
 use std::time::Instant;
 
 use super::shared::Shared;
 use crate::{
-    fork_join::job::{Taken, Wait, while_lent},
+    fork_join::job::{Taken, Wait},
     padded::one_each,
     policy::{LONGEST_WATCH, LOOKS, ROOM_ON_STACK, SOON},
 };
-use joint::{completion::Ended, park::block_on_timeout};
+use joint::{completion::Ended, host};
 use joint_switch::now;
 
 /// A worker's knowledge of the forks of the others.
@@ -83,8 +83,7 @@ impl Helper {
                 }
                 spin_after(look);
             }
-            let ended = while_lent(|| block_on_timeout(poll_fn(|cx| wait.poll(cx)), limit));
-            if let Some(ended) = ended {
+            if let Some(ended) = wait.block_until(host::now().checked_add(limit)) {
                 return ended;
             }
             limit = LONGEST_WATCH.min(2 * limit);
