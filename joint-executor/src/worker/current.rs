@@ -87,10 +87,15 @@ impl Worker {
         who::as_worker(self, self.forks(), f)
     }
 
+    /// Does the same for functions that need not be fast. It is compiled once for all of them.
+    pub(super) fn as_current_by(&self, f: &mut dyn FnMut()) {
+        self.as_current(f);
+    }
+
     /// Runs code of other tasks inside a poll, as [`as_current`](Worker::as_current) does. Its
     /// panic goes no further: it must not pass a join that waits further down the stack, because
     /// the frame of that is in use.
     pub(super) fn apart(&self, f: impl FnOnce()) {
-        once(f, |f| caught(&mut || self.as_current(&mut *f)));
+        once(f, |f| caught(&mut || self.as_current_by(f)));
     }
 }

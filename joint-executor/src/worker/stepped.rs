@@ -53,7 +53,7 @@ impl Worker {
         }
         if !self.stepping.has_begun.replace(true) {
             let on_start = &self.shared().hooks.on_thread_start;
-            self.as_current(|| Hooks::worker(on_start, self.index()));
+            self.as_current_by(&mut || Hooks::worker(on_start, self.index()));
         }
     }
 
@@ -198,7 +198,7 @@ impl Worker {
         }
         // It may have been driven by another thread before.
         self.shared().sleep.begin(self.index());
-        self.on_thread(|| self.park_here(limit));
+        self.on_thread_by(&mut || self.park_here(limit));
     }
 
     #[inline(never)]
@@ -225,7 +225,7 @@ impl Worker {
     /// Does all that a worker's thread does, from its start until the executor has ended.
     #[inline(never)]
     pub(crate) fn run_to_end(&self) {
-        self.end_by(|| {
+        self.end_by(&mut || {
             self.begin_here();
             self.work(Running::of(&self.core));
         });
@@ -235,7 +235,7 @@ impl Worker {
     /// this worker may drop is dropped when this returns.
     #[inline(never)]
     pub(crate) fn end_here(&self) {
-        self.end_by(|| {
+        self.end_by(&mut || {
             let running = Running::of(&self.core);
             self.shared().close();
             arrive(&running);
@@ -243,12 +243,12 @@ impl Worker {
         });
     }
 
-    fn end_by(&self, end: impl FnOnce()) {
+    fn end_by(&self, end: &mut dyn FnMut()) {
         if self.stepping.has_ended.get() {
             return;
         }
         self.be_active();
-        self.on_thread(end);
+        self.on_thread_by(end);
         self.note_end();
     }
 

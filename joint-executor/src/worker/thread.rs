@@ -2,7 +2,7 @@
 
 use super::{
     blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
-    state::Running,
+    shared::Runnable, state::Running,
 };
 use crate::who::ThisThread;
 use joint::host::{self, Host};
@@ -28,6 +28,11 @@ impl Worker {
     pub(crate) fn on_thread<R>(&self, f: impl FnOnce() -> R) -> R {
         let _on_thread = self.begin_on_thread();
         self.as_current(f)
+    }
+
+    /// Does the same for functions that need not be fast. It is compiled once for all of them.
+    pub(super) fn on_thread_by(&self, f: &mut dyn FnMut()) {
+        self.on_thread(f);
     }
 
     // Always: it returns much.
@@ -71,11 +76,18 @@ impl Worker {
         }
     }
 
+    /// Takes the next task at the end of the executor, where the way of [`next`](Worker::next) need
+    /// not be compiled once more.
+    #[inline(never)]
+    fn next_of_last(&self, running: &Running<'_>) -> Option<Runnable> {
+        self.next(running)
+    }
+
     /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self, mut running: Running<'_>) {
         arrive(&running);
         while !self.shared().gate.is_quiet() {
-            match self.next(&running) {
+            match self.next_of_last(&running) {
                 Some(runnable) => running.run_or_discard(runnable),
                 None => running = self.idle.look_out(running, &self.attendant),
             }
