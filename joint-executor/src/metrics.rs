@@ -10,7 +10,7 @@ use core::{
     ptr,
 };
 
-use super::padded::CachePadded;
+use super::padded::{CachePadded, one_each};
 use joint::task::TaskEnd;
 use joint_switch::{AtomicU64, Mutex, order, thread_local};
 
@@ -103,6 +103,21 @@ struct Threads {
     free: Vec<Own>,
 }
 
+impl Threads {
+    /// Adds up one count of these and of all workers.
+    #[inline(never)]
+    fn sum(&self, workers: &[CachePadded<Counters>], count: fn(&Counters) -> &Counter) -> u64 {
+        let mut sum = 0;
+        for counters in workers {
+            sum += count(counters).get();
+        }
+        for counters in &self.all {
+            sum += count(counters).get();
+        }
+        sum
+    }
+}
+
 /// The counters that a thread has in one executor.
 struct Lent {
     from: Weak<Mutex<Threads>>,
@@ -146,12 +161,12 @@ impl OutsideCounters {
             // SAFETY: the thread still has them: `Lent::drop` clears `LAST` before it gives them
             // back. Until then the `Weak` keeps another executor from having that address.
             true => count(unsafe { &*counters }).increment(),
-            false => self.count_otherwise(count),
+            false => self.count_otherwise(&count),
         }
     }
 
     #[cold]
-    fn count_otherwise(&self, count: impl Fn(&Counters) -> &Counter) {
+    fn count_otherwise(&self, count: &dyn Fn(&Counters) -> &Counter) {
         let counted = LENT.try_with(|all| {
             let mut all = all.borrow_mut();
             let is_own = |lent: &Lent| ptr::eq(lent.from.as_ptr(), Arc::as_ptr(&self.0));
@@ -210,19 +225,14 @@ impl Metrics {
         queued: impl Fn(usize) -> usize,
     ) -> Self {
         let threads = outside.0.lock().unwrap();
-        let sum = |count: fn(&Counters) -> &Counter| -> u64 {
-            let workers = workers.iter().map(|counters| count(counters).get());
-            let threads = threads.all.iter().map(|counters| count(counters).get());
-            workers.chain(threads).sum()
-        };
-        let each = workers.iter().enumerate();
+        let sum = |count| threads.sum(workers, count);
         Self {
             finished: sum(|counters| &counters.finished),
             cancelled: sum(|counters| &counters.cancelled),
             panicked: sum(|counters| &counters.panicked),
             // Read last, so that the number of live tasks is seldom too small.
             spawned: sum(|counters| &counters.spawned),
-            workers: each.map(|(i, counters)| counters.read(queued(i))).collect(),
+            workers: one_each(workers.len(), |i| workers[i].read(queued(i))),
         }
     }
 

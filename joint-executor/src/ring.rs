@@ -43,7 +43,7 @@
 //! is, which the sleep protocol needs. In between, `tail` moves away from the old `head` by less
 //! than two capacities, which is half of the indices ([`MOST`](Ring::MOST)).
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 use core::{
     marker::PhantomData,
     ptr::{self, NonNull},
@@ -116,9 +116,12 @@ struct Slots {
 
 impl Slots {
     fn new(capacity: usize, older: Option<&Self>) -> Self {
-        let null = |_| AtomicPtr::new(ptr::null_mut());
+        let mut words = Vec::with_capacity(capacity);
+        for _ in 0..capacity {
+            words.push(AtomicPtr::new(ptr::null_mut()));
+        }
         Self {
-            words: (0..capacity).map(null).collect(),
+            words: words.into_boxed_slice(),
             older: older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut()),
         }
     }

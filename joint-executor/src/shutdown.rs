@@ -4,12 +4,7 @@ use alloc::vec::Vec;
 use core::{fmt, mem, time::Duration};
 use std::{error::Error, time::Instant};
 
-use super::{
-    Executor,
-    calls::Calls,
-    hosted::Shutdown,
-    threads::{End, Thread},
-};
+use super::{Executor, calls::Calls, hosted::Shutdown, padded::one_each, threads::End};
 use joint::host;
 use joint_switch::thread::{self, JoinHandle};
 
@@ -104,10 +99,13 @@ impl Executor {
         let deadline = host::now().checked_add(limit);
         let workers = self.shut_down(deadline).err().unwrap_or_default();
         // Those of a host are the host's, and those of a fork's parent have no threads here.
-        let waits = self.host.is_none() && self.shared.process.is_current();
-        let own = waits.then_some(&self.shared.calls).into_iter();
-        let outside = (waits && self.is_global()).then(Calls::outside);
-        let blocking = own.chain(outside).map(|calls| calls.wait(deadline)).sum();
+        let mut blocking = 0;
+        if self.host.is_none() && self.shared.process.is_current() {
+            blocking += self.shared.calls.wait(deadline);
+            if self.is_global() {
+                blocking += Calls::outside().wait(deadline);
+            }
+        }
         self.give_up();
         if workers.is_empty() && blocking == 0 {
             return Ok(());
@@ -147,12 +145,21 @@ impl Executor {
 
     /// Takes the threads to join, unless there is none to wait for: in the child of a fork, or
     /// once a call has given up.
-    fn take_handles(&self) -> Option<Vec<Option<JoinHandle<()>>>> {
-        let is_here = self.shared.process.is_current();
-        let threads = is_here.then(|| self.shared.threads());
-        let mut threads = threads.filter(|threads| !threads.is_given_up)?;
-        let handles = threads.all.iter_mut().map(|one| one.handle.take());
-        Some(handles.collect())
+    fn take_handles(&self) -> Option<Vec<(JoinHandle<()>, End)>> {
+        if !self.shared.process.is_current() {
+            return None;
+        }
+        let mut threads = self.shared.threads();
+        if threads.is_given_up {
+            return None;
+        }
+        let mut taken = Vec::new();
+        for one in &mut threads.all {
+            if let Some(handle) = one.handle.take() {
+                taken.push((handle, one.end()));
+            }
+        }
+        Some(taken)
     }
 
     /// Lets nobody join the threads any more, nor the drop wait for them.
@@ -160,7 +167,9 @@ impl Executor {
         if self.shared.process.is_current() {
             let mut threads = self.shared.threads();
             threads.is_given_up = true;
-            (threads.all.iter_mut()).for_each(|one| one.handle = None);
+            for one in &mut threads.all {
+                one.handle = None;
+            }
         }
     }
 
@@ -177,7 +186,8 @@ impl Executor {
     }
 
     fn ends(&self) -> Vec<End> {
-        self.shared.threads().all.iter().map(Thread::end).collect()
+        let all = &self.shared.threads().all;
+        one_each(all.len(), |worker| all[worker].end())
     }
 
     /// Lets the host shut the executor down to which it belongs. Returns `None` if it belongs to
@@ -201,7 +211,7 @@ impl Executor {
     fn shut_down(&self, deadline: Option<Instant>) -> Result<(), Vec<usize>> {
         match self.shut_down_by_host() {
             Some(Shutdown::Complete) => return Ok(()),
-            Some(Shutdown::Later) => return Err((0..self.workers()).collect()),
+            Some(Shutdown::Later) => return Err(one_each(self.workers(), |worker| worker)),
             None => {}
         }
         let Some(ends) = self.close() else {
@@ -209,24 +219,36 @@ impl Executor {
         };
         // By its thread, and not only by the current worker, because a hook or a destructor of the
         // thread may run after the worker has ended.
-        let own: Vec<_> = ends.iter().map(End::is_here).collect();
-        for (worker, _) in own.iter().enumerate().filter(|(_, own)| **own) {
-            // The other workers do not wait for its poll either.
-            self.shared.arrive(worker);
-            let waits = self.shared.threads().all[worker].begin_to_wait();
-            drop(waits);
+        let own = one_each(ends.len(), |worker| ends[worker].is_here());
+        let mut is_worker = false;
+        for (worker, &own) in own.iter().enumerate() {
+            if own {
+                is_worker = true;
+                // The other workers do not wait for its poll either.
+                self.shared.arrive(worker);
+                let waits = self.shared.threads().all[worker].begin_to_wait();
+                drop(waits);
+            }
         }
-        let is_worker = own.contains(&true);
-        let mut late: Vec<_> = (0..ends.len()).collect();
-        late.retain(|&worker| own[worker] || !ends[worker].wait(deadline, is_worker));
-        if late.is_empty() {
-            return Ok(());
+        let mut late = Vec::new();
+        for (worker, end) in ends.iter().enumerate() {
+            if own[worker] || !end.wait(deadline, is_worker) {
+                late.push(worker);
+            }
         }
         // Workers that have arrived at the end are waiting for the others.
-        let mut busy = late.clone();
-        busy.retain(|&worker| own[worker] || !self.shared.gate.has_arrived(worker));
-        // If no late worker is busy, all late workers are about to end.
-        Err(if busy.is_empty() { late } else { busy })
+        let mut busy = Vec::new();
+        for &worker in &late {
+            if own[worker] || !self.shared.gate.has_arrived(worker) {
+                busy.push(worker);
+            }
+        }
+        match busy.is_empty() {
+            true if late.is_empty() => Ok(()),
+            // All late workers are about to end.
+            true => Err(late),
+            false => Err(busy),
+        }
     }
 }
 
@@ -245,10 +267,11 @@ impl Drop for Executor {
         // The worker that cannot be waited for, because it is this thread, ends by itself.
         let _late = self.shut_down(None);
         let this_thread = thread::current().id();
-        for (handle, end) in handles.into_iter().zip(self.ends()) {
-            let handle = handle.filter(|one| end.has_come() && one.thread().id() != this_thread);
-            let joined = handle.map_or(Ok(()), JoinHandle::join);
-            debug_assert!(joined.is_ok(), "a worker panicked");
+        for (handle, end) in handles {
+            if end.has_come() && handle.thread().id() != this_thread {
+                let joined = handle.join();
+                debug_assert!(joined.is_ok(), "a worker panicked");
+            }
         }
     }
 }

@@ -402,22 +402,39 @@ impl Sleep {
     }
 
     pub(crate) fn wake_keeper(&self) {
-        (0..self.words.len()).any(|worker| matches!(self.wake(worker, is_keepers), Woke::One));
+        for worker in 0..self.words.len() {
+            if let Woke::One = self.wake(worker, is_keepers) {
+                break;
+            }
+        }
     }
 
     /// Wakes one worker as a searcher. Sleepers are woken before watchers, which look by
     /// themselves, each kind's keeper after the others, and last a worker whose thread is away.
     #[cold]
     fn wake_one(&self) -> Woke {
-        let all = || (0..self.words.len()).map(|worker| (self.word(worker), worker));
-        while let Some((AWAY.., best)) = all().max() {
+        while let Some(best) = self.best() {
             match self.wake(best, |_| true) {
                 Woke::Nobody => {}
                 woke => return woke,
             }
         }
-        all().for_each(|(_, worker)| _ = self.wake(worker, is_claimed));
+        for worker in 0..self.words.len() {
+            _ = self.wake(worker, is_claimed);
+        }
         Woke::Nobody
+    }
+
+    /// Returns the worker that is woken first, if one sleeps, watches or is away.
+    fn best(&self) -> Option<usize> {
+        let (mut most, mut best) = (AWAY, None);
+        for worker in 0..self.words.len() {
+            let word = self.word(worker);
+            if word >= most {
+                (most, best) = (word, Some(worker));
+            }
+        }
+        best
     }
 
     fn word(&self, worker: usize) -> usize {
@@ -427,7 +444,7 @@ impl Sleep {
 
     /// Wakes a worker, if it is parked and its word is like that. One that is claimed is unparked
     /// again, because the thread that has claimed it may be stopped.
-    fn wake(&self, worker: usize, is_it: impl Fn(usize) -> bool) -> Woke {
+    fn wake(&self, worker: usize, is_it: fn(usize) -> bool) -> Woke {
         let mut word = self.word(worker);
         loop {
             let claimed = match word {
@@ -515,7 +532,10 @@ impl Sleep {
 }
 
 fn is_keepers(word: usize) -> bool {
-    [CLAIMED_IN_DRIVER, WATCHES_IN_DRIVER, SLEEPS_IN_DRIVER].contains(&word)
+    matches!(
+        word,
+        CLAIMED_IN_DRIVER | WATCHES_IN_DRIVER | SLEEPS_IN_DRIVER
+    )
 }
 
 fn is_claimed(word: usize) -> bool {

@@ -21,6 +21,7 @@ pub(crate) fn base() -> Instant {
     })
 }
 
+#[inline(never)]
 pub(crate) fn now() -> u64 {
     nanos(host::now())
 }

@@ -1,7 +1,7 @@
 //! [`Driver`], and [`Keeper`], the one worker that waits in it.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{iter, task::Waker, time::Duration};
+use core::{task::Waker, time::Duration};
 use std::{io, sync::TryLockError};
 
 use super::{
@@ -114,22 +114,31 @@ impl<R: EventSource> Driver<R> {
 
     /// Returns a time before which no timer is due, or `NEVER`. It may be out of date.
     fn earliest(&self) -> u64 {
-        let earliest = self.timers.iter().map(|timers| timers.earliest());
-        earliest.min().unwrap_or(NEVER)
+        self.first().0
+    }
+
+    /// Returns the earliest deadline, and the queue in which it is the first one.
+    fn first(&self) -> (u64, usize) {
+        let mut first = (NEVER, 0);
+        for (queue, timers) in self.timers.iter().enumerate() {
+            let earliest = timers.earliest();
+            if earliest < first.0 {
+                first = (earliest, queue);
+            }
+        }
+        first
     }
 
     /// Returns the earliest deadline of the timers that were not given up, or `limit` if none is
     /// before that. It may be out of date.
     pub(crate) fn next_deadline(&self, limit: u64) -> u64 {
         loop {
-            let all = self.timers.iter().map(|timers| (timers.earliest(), timers));
-            match all.min_by_key(|&(earliest, _)| earliest) {
-                Some((earliest, timers)) if earliest < limit => {
-                    if timers.settle() == earliest {
-                        return earliest;
-                    }
-                }
-                _ => return limit,
+            let (earliest, queue) = self.first();
+            if earliest >= limit {
+                return limit;
+            }
+            if self.timers[queue].settle() == earliest {
+                return earliest;
             }
         }
     }
@@ -231,7 +240,9 @@ impl<R: EventSource> Driver<R> {
         if let Some(reactor) = self.reactor.get() {
             woken.extend(reactor.close());
         }
-        woken.extend(iter::from_fn(|| self.due.pop()));
+        while let Some(waker) = self.due.pop() {
+            woken.push(waker);
+        }
         woken
     }
 }

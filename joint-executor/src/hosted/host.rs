@@ -204,7 +204,7 @@ impl fmt::Debug for Entered {
 }
 
 /// Returns the host that this thread has entered.
-#[inline]
+#[inline(never)]
 pub(crate) fn host() -> Option<Arc<dyn Host>> {
     // A thread whose thread-locals are gone has entered none.
     HOST.try_with(|host| host.borrow().clone()).ok().flatten()

@@ -312,11 +312,17 @@ impl Inner {
     /// the output, so it is compiled once.
     fn raise(&self) {
         let mut leaked = mem::take(&mut lock(&self.failed).held);
-        let is_panic = |held: &Quiet<JoinError>| held.0.as_ref().is_some_and(JoinError::is_panic);
-        let panics = leaked.iter().filter(|(_, (_, held))| is_panic(held));
-        let first = panics.min_by_key(|(_, (number, _))| *number);
-        let first = first.map(|(key, _)| key).map(|key| leaked.remove(key));
-        for (_, mut held) in first.into_iter().chain(leaked.drain()) {
+        let mut first: Option<(u64, usize)> = None;
+        for (key, (number, held)) in &leaked {
+            let is_panic = held.0.as_ref().is_some_and(JoinError::is_panic);
+            if is_panic && first.is_none_or(|(least, _)| *number < least) {
+                first = Some((*number, key));
+            }
+        }
+        if let Some(error) = first.and_then(|(_, key)| leaked[key].1.0.take()) {
+            self.note(error);
+        }
+        for (_, (_, held)) in &mut leaked {
             if let Some(error) = held.0.take() {
                 self.note(error);
             }

@@ -26,7 +26,7 @@
 //! 132 system calls that wake or wait for a thread, of at least 670 before.
 
 use alloc::{sync::Arc, vec::Vec};
-use core::{cell::Cell, iter, task::Waker, time::Duration};
+use core::{cell::Cell, slice, task::Waker, time::Duration};
 
 use super::{
     queues::After,
@@ -79,7 +79,7 @@ impl Attendant {
         let woken = self.look_at_sources(driver);
         let now = clock::now();
         self.visit(worker, now);
-        self.wake_ready(worker, woken, driver.all_timers(), now, after)
+        self.wake_ready(worker, woken, [driver.all_timers(), &[]], now, after)
     }
 
     /// Attends to the driver in its turn. Returns the number of runs after which it is due again,
@@ -104,7 +104,7 @@ impl Attendant {
         let other = self.next_timers.get();
         let all = driver.all_timers();
         self.next_timers.set((other + 1) % all.len());
-        let timers = [&all[worker.index()], &all[other]];
+        let timers = [&all[worker.index()], &all[other]].map(slice::from_ref);
         self.wake_ready(worker, woken, timers, now, After::Queue);
         // A short run among long ones says little: what was measured before counts by half.
         let pace = (away / runs.max(1)).max(self.pace.get() / 2);
@@ -118,16 +118,16 @@ impl Attendant {
         let now = clock::now();
         let is_frequent = worker.counters().visits_until.get() > 0;
         self.leave(worker, now, is_frequent);
-        self.wake_ready(worker, woken, driver.all_timers(), now, After::Queue);
+        self.wake_ready(worker, woken, [driver.all_timers(), &[]], now, After::Queue);
     }
 
     /// Wakes these, and the tasks whose deadline is not after `now`. Returns whether there were
     /// any.
-    fn wake_ready<'a>(
+    fn wake_ready(
         &self,
         worker: &Running<'_>,
         mut woken: Vec<Waker>,
-        timers: impl IntoIterator<Item = &'a Arc<Timers>>,
+        timers: [&[Arc<Timers>]; 2],
         now: u64,
         after: After,
     ) -> bool {
@@ -135,16 +135,20 @@ impl Attendant {
         let mut stranger = None;
         let mut any = wake_own(worker, &mut woken, &mut stranger, after);
         for timers in timers {
-            // If more are due, the next visit finds them.
-            let _fired = timers.fire(now, &mut woken);
-            any |= wake_own(worker, &mut woken, &mut stranger, after);
+            for timers in timers {
+                // If more are due, the next visit finds them.
+                let _fired = timers.fire(now, &mut woken);
+                any |= wake_own(worker, &mut woken, &mut stranger, after);
+            }
         }
         self.woken.set(woken);
         if stranger.is_some() && driver.has_due() {
             worker.notify();
         }
-        let others = iter::from_fn(|| driver.next_due());
-        worker.wake_strangers(stranger.into_iter().chain(others));
+        worker.wake_stranger(stranger);
+        while let Some(waker) = driver.next_due() {
+            worker.wake_stranger(Some(waker));
+        }
         any
     }
 
@@ -208,8 +212,12 @@ fn wake_own(
 /// Returns whether another worker visits the driver frequently, or did until at most that time ago.
 pub(super) fn is_visited_beside(shared: &Shared, worker: usize, ago: Duration) -> bool {
     let since = clock::now().saturating_sub(ago.as_nanos() as u64);
-    let mut others = (0..shared.workers()).filter(|&other| other != worker);
-    others.any(|other| shared.counters[other].visits_until.get() >= since.max(1))
+    for (other, counters) in shared.counters.iter().enumerate() {
+        if other != worker && counters.visits_until.get() >= since.max(1) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

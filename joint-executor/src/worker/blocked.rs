@@ -67,7 +67,10 @@ impl Worker {
         // belongs to this executor, whatever the task belongs to.
         self.apart(|| next = self.attend_apart(running));
         let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
-        next.into_iter().chain(check).min()
+        match (next, check) {
+            (Some(next), Some(check)) => Some(next.min(check)),
+            (next, check) => next.or(check),
+        }
     }
 
     fn attend_apart(&self, running: &Running<'_>) -> Option<Duration> {
@@ -115,7 +118,10 @@ impl Worker {
 fn is_starved(worker: &Core) -> bool {
     let all = &worker.shared().counters;
     // One more, so that it is never that of a worker that has not been blocked.
-    let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
+    let mut polls = 1;
+    for worker in all {
+        polls += worker.polls.get();
+    }
     worker.counters().blocked_at.set(polls);
     let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
     all.iter().all(|worker| has_found(worker)) && worker.shared().has_queued()

@@ -98,6 +98,7 @@ fn ended_elsewhere<M>(task: &EndedTask<'_, M>, how: TaskEnd) {
 
 impl Shared {
     /// Tells the workers to shut down.
+    #[inline(never)]
     pub(crate) fn close(&self) {
         if !self.is_closed() {
             self.gate.close();
@@ -136,9 +137,16 @@ impl Shared {
         self.gate.terminate();
         self.dispose_injected();
         // The executor's tasks first: a stranger's waker may wait for anything.
-        let (own, strangers) = { self.driver.close().into_iter() }
-            .partition::<Vec<_>, _>(|waker| waker::is_of(waker, &FAMILY));
-        worker.wake_strangers(own.into_iter().chain(strangers));
+        let mut strangers = Vec::new();
+        for waker in self.driver.close() {
+            match waker::is_of(&waker, &FAMILY) {
+                true => worker.wake_stranger(Some(waker)),
+                false => strangers.push(waker),
+            }
+        }
+        for waker in strangers {
+            worker.wake_stranger(Some(waker));
+        }
         worker.discard_queued();
     }
 

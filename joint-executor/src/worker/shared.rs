@@ -155,6 +155,7 @@ impl Shared {
         self.inboxes.len()
     }
 
+    #[inline(never)]
     pub(crate) fn threads(&self) -> MutexGuard<'_, Threads> {
         lock(&self.threads)
     }
@@ -225,10 +226,9 @@ impl Shared {
 
     /// Whether nothing is left in the injectors and inboxes.
     pub(super) fn has_none_injected(&self) -> bool {
-        let injectors = [&self.high_injector, &self.injector].into_iter();
-        injectors
-            .chain(&self.inboxes)
-            .all(|inbox| inbox.is_drained())
+        self.high_injector.is_drained()
+            && self.injector.is_drained()
+            && self.inboxes.iter().all(|inbox| inbox.is_drained())
     }
 
     /// Takes the oldest runnable from the injectors, or else from the inbox of a worker.

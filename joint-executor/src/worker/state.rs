@@ -169,9 +169,9 @@ impl<'w> Running<'w> {
         self.queues.before(After::Anything, || guarded(f));
     }
 
-    /// Wakes strangers, one after the other.
-    pub(super) fn wake_strangers(&self, wakers: impl IntoIterator<Item = Waker>) {
-        for waker in wakers {
+    /// Wakes a stranger, if there is one.
+    pub(super) fn wake_stranger(&self, waker: Option<Waker>) {
+        if let Some(waker) = waker {
             self.stranger(|| waker.wake());
         }
     }
@@ -220,7 +220,7 @@ impl<'w> Running<'w> {
     #[cold]
     pub(super) fn woke(&self, woke: Woke) {
         self.counters().wakes.increment();
-        self.wake_strangers(woke.away());
+        self.wake_stranger(woke.away());
     }
 
     /// Queues a runnable that this worker may run.

@@ -36,7 +36,6 @@ pub(crate) struct Direction {
 pub(crate) struct SharedTurn(Mutex<Turn>);
 
 impl SharedTurn {
-    #[inline]
     pub(crate) fn poll_proceed(&self, cx: &mut Context<'_>) -> Poll<()> {
         match budget::has_left() {
             true => Poll::Ready(()),
@@ -101,9 +100,14 @@ impl Direction {
     fn take_wakers(&self, are_due: bool, woken: &mut Vec<Waker>) {
         if are_due {
             let mut waiters = lock(&self.waiters);
-            woken.extend(waiters.caller.take());
-            let futures = waiters.futures.iter_mut();
-            woken.extend(futures.filter_map(|(_, waker)| waker.take()));
+            if let Some(waker) = waiters.caller.take() {
+                woken.push(waker);
+            }
+            for (_, waiting) in &mut waiters.futures {
+                if let Some(waker) = waiting.take() {
+                    woken.push(waker);
+                }
+            }
         }
     }
 
@@ -118,7 +122,6 @@ impl Direction {
     /// Returns the look after which an operation is worth trying, or registers the caller for the
     /// next event and returns pending: in the place of a future, or else in that of the last
     /// caller.
-    #[inline]
     fn next(&self, cx: &mut Context<'_>, mut place: Option<&mut Place>) -> Poll<Seen> {
         loop {
             let seen = self.readiness.look();

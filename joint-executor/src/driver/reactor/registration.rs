@@ -81,11 +81,14 @@ impl<S: Selector> Registration<S> {
     /// each time.
     #[inline]
     fn armed<R>(&self, way: Way, polled: Poll<io::Result<R>>) -> Poll<io::Result<R>> {
-        if polled.is_pending() {
+        match polled {
             // SAFETY: the descriptor is open, as the caller that registered it promised.
-            unsafe { self.reactor.selector.arm(self.raw, way) }?;
+            Poll::Pending => match unsafe { self.reactor.selector.arm(self.raw, way) } {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            },
+            ready => ready,
         }
-        polled
     }
 
     /// Waits until the system says that the direction is ready, now and not before this call. For
@@ -155,17 +158,23 @@ impl<S: Selector> Registration<S> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        let mut found = self.look(interest);
+        let found = self.look(interest);
         let result = operation();
-        match would_block(&result) {
-            true => self.clear(&mut found, Ready::ALL),
-            false => budget::spend(),
-        }
+        self.attempted(found, would_block(&result));
         result
     }
 
+    /// Does what an attempt has left to do. `found` is what was seen before it.
     #[inline(never)]
-    fn look(&self, interest: Interest) -> Found {
+    pub(crate) fn attempted(&self, mut found: Found, would_block: bool) {
+        match would_block {
+            true => self.clear(&mut found, Ready::ALL),
+            false => budget::spend(),
+        }
+    }
+
+    #[inline(never)]
+    pub(crate) fn look(&self, interest: Interest) -> Found {
         let mut found = Found::default();
         for way in Way::ALL {
             if interest.by(way).is_some() {
@@ -179,8 +188,11 @@ impl<S: Selector> Registration<S> {
     /// waiters in these directions wait for an event.
     pub(crate) fn clear(&self, found: &mut Found, what: Ready) {
         found.ready = found.ready - what;
-        for (way, seen) in Way::ALL.into_iter().zip(&mut found.seen) {
-            if let Some(seen) = seen.take_if(|_| !(way.finds() & what).is_empty()) {
+        for way in Way::ALL {
+            if (way.finds() & what).is_empty() {
+                continue;
+            }
+            if let Some(seen) = found.seen[way as usize].take() {
                 self.direction(way).readiness.clear(seen);
             }
         }
@@ -201,7 +213,11 @@ fn counted<R>(polled: Poll<R>) -> Poll<R> {
 }
 
 pub(crate) fn would_block<R>(result: &io::Result<R>) -> bool {
-    matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+    matches!(result, Err(error) if is_would_block(error))
+}
+
+fn is_would_block(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::WouldBlock
 }
 
 impl<S: Selector> Drop for Registration<S> {

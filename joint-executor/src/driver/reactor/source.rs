@@ -42,8 +42,8 @@ impl Source {
 
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
-        for (direction, short) in self.0.iter().zip(event) {
-            if let Some(short) = short {
+        for (way, direction) in self.0.iter().enumerate() {
+            if let Some(short) = event[way] {
                 direction.event(short, woken);
             }
         }

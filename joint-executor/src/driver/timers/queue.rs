@@ -149,8 +149,13 @@ impl<W> Queue<W> {
     }
 
     pub(super) fn into_values(self) -> Vec<W> {
-        let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
-        values.collect()
+        let mut values = Vec::new();
+        for (_, slot) in self.slots {
+            if let Some(value) = slot.value {
+                values.push(value);
+            }
+        }
+        values
     }
 
     fn bury(&mut self) {

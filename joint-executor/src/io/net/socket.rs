@@ -14,7 +14,7 @@ use std::{
 };
 
 use crate::{
-    driver::reactor::{Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
+    driver::reactor::{Found, Interest, Open, Ready, Registration, SharedTurn, Way, would_block},
     hosted::{self, SocketKind},
     io::{
         AsyncFd,
@@ -234,14 +234,25 @@ impl Readiness<'_> {
         interest: Interest,
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
-        if let Self::System(registration) = self {
-            return registration.attempt(interest, operation);
-        }
+        let found = self.look(interest);
         let result = operation();
-        if !would_block(&result) {
-            budget::spend();
-        }
+        self.attempted(found, would_block(&result));
         result
+    }
+
+    fn look(&self, interest: Interest) -> Found {
+        match self {
+            Self::System(registration) => registration.look(interest),
+            Self::Hosted(..) => Found::default(),
+        }
+    }
+
+    fn attempted(&self, found: Found, would_block: bool) {
+        match self {
+            Self::System(registration) => registration.attempted(found, would_block),
+            Self::Hosted(..) if would_block => {}
+            Self::Hosted(..) => budget::spend(),
+        }
     }
 }
 

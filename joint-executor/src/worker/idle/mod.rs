@@ -103,7 +103,7 @@ impl Idle {
     /// Ends the search, with nothing in hand.
     pub(super) fn stop<'w>(&self, searching: Searching<'w>) -> Running<'w> {
         let (running, away) = self.stop_first(searching);
-        running.wake_strangers(away);
+        running.wake_stranger(away);
         running
     }
 
@@ -125,7 +125,7 @@ impl Idle {
             Found::Task(runnable, steal) if away.is_some() || steal.is_some() && has_hook => {
                 // Others may wait for it while a stranger's code runs here.
                 running.queues.give_back(runnable);
-                running.wake_strangers(away);
+                running.wake_stranger(away);
                 if let Some(steal) = &steal {
                     tell_of_theft(&running, steal);
                 }
@@ -134,10 +134,13 @@ impl Idle {
             Found::Fork(taken) if away.is_some() => {
                 // It goes back to its owner.
                 drop(taken);
-                running.wake_strangers(away);
+                running.wake_stranger(away);
             }
             Found::Fork(taken) => taken.run(),
-            Found::Stranger(waker) => running.wake_strangers(away.into_iter().chain([waker])),
+            Found::Stranger(waker) => {
+                running.wake_stranger(away);
+                running.wake_stranger(Some(waker));
+            }
         }
         running
     }
@@ -184,10 +187,13 @@ impl Idle {
 
     /// Takes a fork of another worker, if there is one that is worth it.
     pub(super) fn take_fork(&self, worker: &Core, now: Instant) -> Option<Taken> {
-        let take = |other| self.helper.take_fork(worker.shared(), other, now);
-        let taken = self.lookout.others().find_map(take)?;
-        worker.counters().steals.increment();
-        Some(taken)
+        for other in self.lookout.others() {
+            if let Some(taken) = self.helper.take_fork(worker.shared(), other, now) {
+                worker.counters().steals.increment();
+                return Some(taken);
+            }
+        }
+        None
     }
 
     /// Waits for a fork that another worker has taken, and takes other forks meanwhile, which `run`
@@ -312,7 +318,7 @@ impl Idle {
         if let Some(woken) = woken {
             attendant.attend_as_keeper(&running, woken);
         }
-        running.wake_strangers(away);
+        running.wake_stranger(away);
         running.hook(&hooks.on_unpark);
         Break(running)
     }

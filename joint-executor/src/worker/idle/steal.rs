@@ -86,6 +86,33 @@ pub(super) struct View {
     pub(super) all_stuck: bool,
 }
 
+/// An iterator of its own, because a chain of others is compiled again for each user.
+pub(super) struct Others {
+    next: usize,
+    left: usize,
+    own: usize,
+    workers: usize,
+}
+
+impl Iterator for Others {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while self.left > 0 {
+            let worker = self.next;
+            self.left -= 1;
+            self.next = match worker + 1 == self.workers {
+                true => 0,
+                false => worker + 1,
+            };
+            if worker != self.own {
+                return Some(worker);
+            }
+        }
+        None
+    }
+}
+
 impl Lookout {
     pub(super) fn new(index: usize, workers: usize) -> Self {
         let now = now();
@@ -127,11 +154,14 @@ impl Lookout {
     }
 
     /// All other workers, beginning with a random one.
-    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn others(&self) -> Others {
         let workers = self.seen.len();
-        let start = self.random() as usize % workers;
-        let own = self.index;
-        (start..workers).chain(0..start).filter(move |&i| i != own)
+        Others {
+            next: self.random() as usize % workers,
+            left: workers,
+            own: self.index,
+            workers,
+        }
     }
 
     /// Measures how long this worker's polls were since it last began to.
@@ -152,8 +182,10 @@ impl Lookout {
             all_stuck: true,
         };
         let shared = worker.shared();
-        let others = (0..self.seen.len()).filter(|&i| i != self.index);
-        for i in others {
+        for i in 0..self.seen.len() {
+            if i == self.index {
+                continue;
+            }
             let polls = shared.counters[i].polls.get();
             let tasks = shared.stealers[i].len();
             let before = self.seen[i].get();
@@ -219,18 +251,19 @@ impl Lookout {
         queues: &Queues,
         steal: impl Fn(usize) -> Option<(T, usize)>,
     ) -> Option<(T, StealInfo)> {
-        let stolen = self.others().find_map(|victim| {
-            let (stolen, tasks) = steal(victim)?;
-            let thief = self.index;
-            let steal = StealInfo {
-                thief,
-                victim,
-                tasks,
-            };
-            Some((stolen, steal))
-        })?;
-        queues.counters().steals.increment();
-        Some(stolen)
+        for victim in self.others() {
+            if let Some((stolen, tasks)) = steal(victim) {
+                queues.counters().steals.increment();
+                let thief = self.index;
+                let steal = StealInfo {
+                    thief,
+                    victim,
+                    tasks,
+                };
+                return Some((stolen, steal));
+            }
+        }
+        None
     }
 
     /// Looks at the other workers, if that is due. Returns the number of runs after which to look
