@@ -1,5 +1,5 @@
-//! io_uring beside threads and beside epoll: files that tasks read, and connections that echo, on one
-//! processor. Each contestant does the same with buffers of its own. Linux only.
+//! io_uring beside threads and beside epoll: files that tasks read, and connections that echo, on
+//! one processor. Each contestant does the same with buffers of its own. Linux only.
 
 #[cfg(target_os = "linux")]
 mod contestants;
