@@ -32,7 +32,7 @@ impl Panel {
 
     fn draw(&self, area: &DrawingArea<SVGBackend<'_>, plotters::coord::Shift>) -> Drawn {
         let mut chart = ChartBuilder::on(area)
-            .caption(self.title, ("sans-serif", 12))
+            .caption(self.title, ("sans-serif", 10))
             .margin(6)
             .x_label_area_size(18)
             .y_label_area_size(30)
@@ -51,10 +51,7 @@ impl Panel {
                 .label(*name)
                 .legend(move |(x, y)| PathElement::new([(x, y), (x + 16, y)], colour));
         }
-        chart
-            .configure_series_labels()
-            .background_style(WHITE.mix(0.8))
-            .draw()?;
+        chart.configure_series_labels().draw()?;
         Ok(())
     }
 }
