@@ -16,6 +16,7 @@ use std::{
 };
 
 use super::{Id, TaskView, header::Task, payload::Described};
+use crate::guard::OnDrop;
 use joint_switch::{compiler_fence, order, thread_local};
 
 /// A poll that is under way, on the stack of its thread.
@@ -131,19 +132,9 @@ pub fn with_current<R>(f: impl FnOnce(TaskView<'_>) -> R) -> Option<R> {
 /// ```
 #[inline]
 pub fn without_current<R>(f: impl FnOnce() -> R) -> R {
-    let _outer = Outer(replace(ptr::null()));
+    let before = replace(ptr::null());
+    let _restore = OnDrop(|| _ = replace(before));
     f()
-}
-
-/// The poll that this thread makes again when this is dropped. Not a closure, which would be
-/// compiled for each function that is called meanwhile.
-struct Outer(*const Poll);
-
-impl Drop for Outer {
-    #[inline]
-    fn drop(&mut self) {
-        replace(self.0);
-    }
 }
 
 /// Sets a panic hook that writes to standard error in which task a panic happens, and then calls
