@@ -17,7 +17,7 @@ use std::{
 };
 
 use crate::{
-    guard::{guarded, once},
+    guard::guarded,
     policy::{KEPT_IDLE, MANY},
     process::Process,
     threads, who,
@@ -132,7 +132,7 @@ impl Pool {
         for runnable in nobodys {
             REFUSED.set(Some(error.to_string()));
             // Not as code of whoever was refused.
-            once(|| run(runnable), who::apart_by);
+            who::apart(|| run(runnable));
             // A function that was cancelled before is dropped without a call of `check`.
             REFUSED.take();
         }
@@ -169,7 +169,6 @@ impl Pool {
         }
     }
 
-    #[inline(never)]
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

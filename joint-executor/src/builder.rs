@@ -251,13 +251,8 @@ impl Builder {
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
         let workers = self.check(None)?;
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
-        let (shared, made) = Shared::with_workers(workers, fences, hooks, decides);
-        let (mut all, mut threads) = (Vec::with_capacity(workers), Vec::with_capacity(workers));
-        for worker in made {
-            let (worker, thread) = HostedWorker::new(worker);
-            all.push(worker);
-            threads.push(thread);
-        }
+        let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
+        let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
         *shared.threads() = Threads {
             all: threads,
             has_host: self.host.is_some(),

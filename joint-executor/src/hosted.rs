@@ -238,7 +238,7 @@ impl HostedWorker {
     /// ```
     pub fn run(self) {
         self.is_here(true);
-        who::apart_by(&mut || self.worker.run_to_end());
+        apart(|| self.worker.run_to_end());
     }
 
     /// Binds the worker to this thread.
@@ -247,7 +247,7 @@ impl HostedWorker {
     /// [`on_thread_start`](super::Builder::on_thread_start).
     pub fn bind(self) -> BoundWorker {
         self.is_here(true);
-        who::apart_by(&mut || self.worker.begin_here());
+        apart(|| self.worker.begin_here());
         BoundWorker {
             own: self,
             thread: PhantomData,
@@ -303,7 +303,7 @@ impl BoundWorker {
     /// ```
     pub fn wait(&mut self, limit: Option<Duration>) {
         let own = &self.own;
-        own.inside(|| who::apart_by(&mut || own.worker.wait_here(limit)));
+        own.inside(|| apart(|| own.worker.wait_here(limit)));
     }
 
     /// Runs a future to its end on this thread, and the executor's tasks meanwhile. While nothing
@@ -570,7 +570,7 @@ impl HostedWorker {
 
     fn end_once(&self) {
         if !self.has_ended() {
-            self.inside(|| who::apart_by(&mut || self.worker.end_here()));
+            self.inside(|| apart(|| self.worker.end_here()));
             self.thread.take();
         }
     }

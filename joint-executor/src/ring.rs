@@ -43,7 +43,7 @@
 //! is, which the sleep protocol needs. In between, `tail` moves away from the old `head` by less
 //! than two capacities, which is half of the indices ([`MOST`](Ring::MOST)).
 
-use alloc::{boxed::Box, vec::Vec};
+use alloc::boxed::Box;
 use core::{
     marker::PhantomData,
     ptr::{self, NonNull},
@@ -116,12 +116,9 @@ struct Slots {
 
 impl Slots {
     fn new(capacity: usize, older: Option<&Self>) -> Self {
-        let mut words = Vec::with_capacity(capacity);
-        for _ in 0..capacity {
-            words.push(AtomicPtr::new(ptr::null_mut()));
-        }
+        let null = |_| AtomicPtr::new(ptr::null_mut());
         Self {
-            words: words.into_boxed_slice(),
+            words: (0..capacity).map(null).collect(),
             older: older.map_or(ptr::null_mut(), |older| ptr::from_ref(older).cast_mut()),
         }
     }

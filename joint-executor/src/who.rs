@@ -151,11 +151,6 @@ pub(super) fn apart<R>(f: impl FnOnce() -> R) -> R {
     Code::NOBODY.call(f)
 }
 
-/// Does the same for functions that need not be fast. It is compiled once, and not for each `f`.
-pub(super) fn apart_by(f: &mut dyn FnMut()) {
-    apart(f);
-}
-
 /// Calls `f`, which disposes of a future.
 pub(super) fn as_disposed<R>(is_own: bool, f: impl FnOnce() -> R) -> R {
     let code = Code {

@@ -212,12 +212,8 @@ fn wake_own(
 /// Returns whether another worker visits the driver frequently, or did until at most that time ago.
 pub(super) fn is_visited_beside(shared: &Shared, worker: usize, ago: Duration) -> bool {
     let since = clock::now().saturating_sub(ago.as_nanos() as u64);
-    for (other, counters) in shared.counters.iter().enumerate() {
-        if other != worker && counters.visits_until.get() >= since.max(1) {
-            return true;
-        }
-    }
-    false
+    let mut others = (0..shared.workers()).filter(|&other| other != worker);
+    others.any(|other| shared.counters[other].visits_until.get() >= since.max(1))
 }
 
 #[cfg(test)]

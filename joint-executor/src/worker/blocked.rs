@@ -67,10 +67,7 @@ impl Worker {
         // belongs to this executor, whatever the task belongs to.
         self.apart(|| next = self.attend_apart(running));
         let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
-        match (next, check) {
-            (Some(next), Some(check)) => Some(next.min(check)),
-            (next, check) => next.or(check),
-        }
+        next.into_iter().chain(check).min()
     }
 
     fn attend_apart(&self, running: &Running<'_>) -> Option<Duration> {
@@ -118,10 +115,7 @@ impl Worker {
 fn is_starved(worker: &Core) -> bool {
     let all = &worker.shared().counters;
     // One more, so that it is never that of a worker that has not been blocked.
-    let mut polls = 1;
-    for worker in all {
-        polls += worker.polls.get();
-    }
+    let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
     worker.counters().blocked_at.set(polls);
     let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
     all.iter().all(|worker| has_found(worker)) && worker.shared().has_queued()

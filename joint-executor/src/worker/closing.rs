@@ -179,12 +179,11 @@ impl Closing {
             None => now,
         };
         self.blocked.set(Some((since, now)));
-        let mut patience = ALONE;
-        for other in 0..shared.workers() {
-            if other != worker.index() && shared.gate.has_arrived(other) {
-                patience = STANDSTILL;
-            }
-        }
+        let mut others = (0..shared.workers()).filter(|&other| other != worker.index());
+        let patience = match others.any(|other| shared.gate.has_arrived(other)) {
+            true => STANDSTILL,
+            false => ALONE,
+        };
         now - since >= patience
     }
 }
@@ -194,18 +193,12 @@ impl Closing {
 fn next_to_discard(worker: &Core) -> Option<Runnable> {
     let queues = &worker.queues;
     let own = queues.next_queued().or_else(|| queues.take_injected());
-    if own.is_some() {
-        return own;
-    }
-    for (other, stealer) in worker.shared().stealers.iter().enumerate() {
-        if other == worker.index() {
-            continue;
-        }
-        if let Some((stolen, _)) = queues.deques.steal_and_pop(stealer, 1) {
-            return Some(stolen);
-        }
-    }
-    None
+    own.or_else(|| {
+        let stealers = worker.shared().stealers.iter().enumerate();
+        let mut others = stealers.filter(|&(other, _)| other != worker.index());
+        let stolen = others.find_map(|(_, stealer)| queues.deques.steal_and_pop(stealer, 1));
+        stolen.map(|(runnable, _)| runnable)
+    })
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{
     blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
-    shared::Runnable, state::Running,
+    state::Running,
 };
 use crate::who::ThisThread;
 use joint::host::{self, Host};
@@ -76,18 +76,11 @@ impl Worker {
         }
     }
 
-    /// Takes the next task at the end of the executor, where the way of [`next`](Worker::next) need
-    /// not be compiled once more.
-    #[inline(never)]
-    fn next_of_last(&self, running: &Running<'_>) -> Option<Runnable> {
-        self.next(running)
-    }
-
     /// Runs from the end of the last poll to the end of the worker.
     pub(super) fn close_down(&self, mut running: Running<'_>) {
         arrive(&running);
         while !self.shared().gate.is_quiet() {
-            match self.next_of_last(&running) {
+            match self.next(&running) {
                 Some(runnable) => running.run_or_discard(runnable),
                 None => running = self.idle.look_out(running, &self.attendant),
             }

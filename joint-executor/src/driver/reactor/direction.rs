@@ -36,6 +36,7 @@ pub(crate) struct Direction {
 pub(crate) struct SharedTurn(Mutex<Turn>);
 
 impl SharedTurn {
+    #[inline]
     pub(crate) fn poll_proceed(&self, cx: &mut Context<'_>) -> Poll<()> {
         match budget::has_left() {
             true => Poll::Ready(()),
@@ -100,14 +101,9 @@ impl Direction {
     fn take_wakers(&self, are_due: bool, woken: &mut Vec<Waker>) {
         if are_due {
             let mut waiters = lock(&self.waiters);
-            if let Some(waker) = waiters.caller.take() {
-                woken.push(waker);
-            }
-            for (_, waiting) in &mut waiters.futures {
-                if let Some(waker) = waiting.take() {
-                    woken.push(waker);
-                }
-            }
+            woken.extend(waiters.caller.take());
+            let futures = waiters.futures.iter_mut();
+            woken.extend(futures.filter_map(|(_, waker)| waker.take()));
         }
     }
 
@@ -122,6 +118,7 @@ impl Direction {
     /// Returns the look after which an operation is worth trying, or registers the caller for the
     /// next event and returns pending: in the place of a future, or else in that of the last
     /// caller.
+    #[inline]
     fn next(&self, cx: &mut Context<'_>, mut place: Option<&mut Place>) -> Poll<Seen> {
         loop {
             let seen = self.readiness.look();

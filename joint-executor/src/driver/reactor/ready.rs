@@ -213,23 +213,17 @@ impl fmt::Debug for Interest {
 
 impl fmt::Debug for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_empty() {
-            return f.write_str("EMPTY");
-        }
-        let mut between = "";
-        for (member, name) in [
+        let mut rest = [
             (Self::READABLE, "READABLE"),
             (Self::WRITABLE, "WRITABLE"),
             (Self::READ_CLOSED, "READ_CLOSED"),
             (Self::WRITE_CLOSED, "WRITE_CLOSED"),
             (Self::PRIORITY, "PRIORITY"),
             (Self::ERROR, "ERROR"),
-        ] {
-            if self.meets(member) {
-                write!(f, "{between}{name}")?;
-                between = " | ";
-            }
-        }
-        Ok(())
+        ]
+        .into_iter()
+        .filter(|(member, _)| self.meets(*member));
+        f.write_str(rest.next().map_or("EMPTY", |(_, name)| name))?;
+        rest.try_for_each(|(_, name)| write!(f, " | {name}"))
     }
 }

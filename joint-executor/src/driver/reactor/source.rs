@@ -42,8 +42,8 @@ impl Source {
 
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
-        for (way, direction) in self.0.iter().enumerate() {
-            if let Some(short) = event[way] {
+        for (direction, short) in self.0.iter().zip(event) {
+            if let Some(short) = short {
                 direction.event(short, woken);
             }
         }

@@ -149,13 +149,8 @@ impl<W> Queue<W> {
     }
 
     pub(super) fn into_values(self) -> Vec<W> {
-        let mut values = Vec::new();
-        for (_, slot) in self.slots {
-            if let Some(value) = slot.value {
-                values.push(value);
-            }
-        }
-        values
+        let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
+        values.collect()
     }
 
     fn bury(&mut self) {

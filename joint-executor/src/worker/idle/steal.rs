@@ -86,33 +86,6 @@ pub(super) struct View {
     pub(super) all_stuck: bool,
 }
 
-/// An iterator of its own, because a chain of others is compiled again for each user.
-pub(super) struct Others {
-    next: usize,
-    left: usize,
-    own: usize,
-    workers: usize,
-}
-
-impl Iterator for Others {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        while self.left > 0 {
-            let worker = self.next;
-            self.left -= 1;
-            self.next = match worker + 1 == self.workers {
-                true => 0,
-                false => worker + 1,
-            };
-            if worker != self.own {
-                return Some(worker);
-            }
-        }
-        None
-    }
-}
-
 impl Lookout {
     pub(super) fn new(index: usize, workers: usize) -> Self {
         let now = now();
@@ -154,14 +127,11 @@ impl Lookout {
     }
 
     /// All other workers, beginning with a random one.
-    pub(super) fn others(&self) -> Others {
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
         let workers = self.seen.len();
-        Others {
-            next: self.random() as usize % workers,
-            left: workers,
-            own: self.index,
-            workers,
-        }
+        let start = self.random() as usize % workers;
+        let own = self.index;
+        (start..workers).chain(0..start).filter(move |&i| i != own)
     }
 
     /// Measures how long this worker's polls were since it last began to.

@@ -72,17 +72,11 @@ impl Selector for Epoll {
     }
 
     unsafe fn add(&self, raw: Raw, interest: Interest) -> io::Result<()> {
-        let mut asked = 0;
-        for (way, flags) in [
-            (Way::Read, EPOLLIN | EPOLLRDHUP),
-            (Way::Write, EPOLLOUT),
-            (Way::Exception, EPOLLPRI),
-        ] {
-            if interest.by(way).is_some() {
-                asked |= flags;
-            }
-        }
-        add(&self.epoll, raw, raw as u64, asked)
+        let flags = [EPOLLIN | EPOLLRDHUP, EPOLLOUT, EPOLLPRI];
+        let ways = Way::ALL.into_iter().zip(flags);
+        let asked = ways.filter(|(way, _)| interest.by(*way).is_some());
+        let flags = asked.fold(0, |all, (_, flags)| all | flags);
+        add(&self.epoll, raw, raw as u64, flags)
     }
 
     unsafe fn delete(&self, raw: Raw) {
