@@ -1,17 +1,22 @@
 //! The contestants, and the rows that each of them runs.
 
 use std::{
+    alloc::{GlobalAlloc, Layout},
     cell::RefCell,
     convert::identity,
     env,
     fs::{self, File},
     io::Write as _,
-    os::{fd::AsRawFd as _, unix::fs::FileExt as _, unix::fs::OpenOptionsExt as _},
+    os::{
+        fd::AsRawFd as _,
+        unix::fs::{FileExt as _, OpenOptionsExt as _},
+    },
     sync::{Arc, LazyLock},
     time::Instant,
 };
 
 use joint_benches::{
+    allocator::Allocator,
     driven::Io,
     echo::{converse, repeat},
     options::Options,
@@ -23,11 +28,39 @@ use joint_executor::Executor;
 /// How many tasks read at once, unless it is one.
 const DEPTH: usize = 64;
 /// The size of a read and of a place in the file.
-const BLOCK: usize = super::PAGE;
+const BLOCK: usize = 4_096;
 /// The number of places in the file.
 const BLOCKS: u64 = 16_384;
 const CONNECTIONS: usize = 64;
 const MESSAGE: usize = 64;
+
+/// The allocator of the program, by which the buffer of a read is aligned as `O_DIRECT` wants it.
+struct Aligned;
+
+#[global_allocator]
+static ALLOCATOR: Aligned = Aligned;
+
+impl Aligned {
+    fn layout(layout: Layout) -> Layout {
+        match layout.size() == BLOCK {
+            true => layout.align_to(BLOCK).expect("a block is small"),
+            false => layout,
+        }
+    }
+}
+
+// SAFETY: a block is freed with the layout with which it was allocated, by the size that both have.
+unsafe impl GlobalAlloc for Aligned {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on from the caller.
+        unsafe { Allocator.alloc(Self::layout(layout)) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: passed on from the caller.
+        unsafe { Allocator.dealloc(block, Self::layout(layout)) }
+    }
+}
 
 /// The number of reads of one task, or of messages through one connection.
 fn turns() -> usize {
@@ -55,22 +88,14 @@ fn offset(task: usize, turn: usize) -> u64 {
     (task as u64 * part + (turn as u64 * 37) % part) * BLOCK as u64
 }
 
-/// Where the bytes of a read come from.
-#[derive(Clone, Copy)]
-enum From {
-    PageCache,
-    /// By `O_DIRECT`.
-    Disk,
-}
+/// Flags of the file: its reads come from the page cache.
+const CACHED: i32 = 0;
 
-/// Opens the file once more, with an offset and flags of its own.
-fn opened(from: From) -> File {
-    let mut file = fs::OpenOptions::new();
-    if matches!(from, From::Disk) {
-        file.custom_flags(libc::O_DIRECT);
-    }
+/// Opens the file once more, with an offset of its own.
+fn opened(flags: i32) -> File {
     let path = format!("/proc/self/fd/{}", FILE.as_raw_fd());
-    let file = file.read(true).open(path);
+    let mut file = fs::OpenOptions::new();
+    let file = file.read(true).custom_flags(flags).open(path);
     file.expect("it is open, and its file system has O_DIRECT")
 }
 
@@ -101,9 +126,9 @@ fn rows(runs: [Run; 6]) -> Vec<(&'static str, u64, Run)> {
 /// `$socket` gives access to the options of a `$stream`, and the others are what the tasks do.
 macro_rules! contestant {
     ($run:expr, $spawn:expr, $join:expr, $file:expr, $read_at:expr, $listen:expr, $stream:ty, $socket:expr, $echo:expr, $ask:expr) => {{
-        let read = |from: From, depth: usize, turns: usize| {
+        let read = |flags: i32, depth: usize, turns: usize| {
             $run(async move {
-                let file = Arc::new($file(opened(from)).await);
+                let file = Arc::new($file(opened(flags)).await);
                 let start = Instant::now();
                 let mut tasks = Vec::new();
                 for task in 0..depth {
@@ -158,10 +183,10 @@ macro_rules! contestant {
             })
         };
         let runs: [Run; 6] = [
-            Box::new(move || read(From::PageCache, DEPTH, turns())),
-            Box::new(move || read(From::PageCache, 1, 10 * turns())),
-            Box::new(move || read(From::Disk, DEPTH, turns())),
-            Box::new(move || read(From::Disk, 1, 10 * turns())),
+            Box::new(move || read(CACHED, DEPTH, turns())),
+            Box::new(move || read(CACHED, 1, 10 * turns())),
+            Box::new(move || read(libc::O_DIRECT, DEPTH, turns())),
+            Box::new(move || read(libc::O_DIRECT, 1, 10 * turns())),
             Box::new(move || talk(CONNECTIONS, turns())),
             Box::new(move || talk(1, 10 * turns())),
         ];

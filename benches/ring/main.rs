@@ -4,40 +4,6 @@
 #[cfg(target_os = "linux")]
 mod contestants;
 
-use std::alloc::{GlobalAlloc, Layout};
-
-use joint_benches::allocator;
-
-const PAGE: usize = 4_096;
-
-/// The allocator of the program, by which a buffer of a page is aligned as `O_DIRECT` wants it.
-struct Aligned;
-
-#[global_allocator]
-static ALLOCATOR: Aligned = Aligned;
-
-impl Aligned {
-    fn layout(layout: Layout) -> Layout {
-        match layout.size() == PAGE {
-            true => layout.align_to(PAGE).expect("a page is small"),
-            false => layout,
-        }
-    }
-}
-
-// SAFETY: a block is freed with the layout with which it was allocated, by the size that both have.
-unsafe impl GlobalAlloc for Aligned {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: passed on from the caller.
-        unsafe { allocator::Allocator.alloc(Self::layout(layout)) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on from the caller.
-        unsafe { allocator::Allocator.dealloc(block, Self::layout(layout)) }
-    }
-}
-
 #[cfg(target_os = "linux")]
 fn main() {
     use joint_benches::{processors::Processors, table};
