@@ -50,6 +50,26 @@ fn a_yield_is_announced_before_the_driver_is_attended_to() {
     assert_eq!(wakes_after_yield(prepare, attend), 1);
 }
 
+/// Otherwise a message waits for one more poll of it.
+#[test]
+fn a_task_that_yields_alone_runs_after_what_the_driver_wakes() {
+    for (others, is_first) in [(0, false), (1, true)] {
+        let [worker, _other] = two_workers();
+        let (waits, waker) = waiting(&worker, Lane::Normal);
+        let armed = worker.shared().driver.timers(0).insert(0, waker);
+        assert!(armed.is_ok());
+        use_driver(&worker);
+        (0..others).for_each(|_| worker.push(task(), Lane::Normal));
+        worker.run(busy());
+        let next = worker.as_current(|| worker.take_next());
+        assert_eq!(worker.queues.lengths()[0], others + 1);
+        assert!(!worker.queues.take_yield(), "it was announced");
+        worker.run(next.expect("both are queued"));
+        assert_eq!(waits.is_finished(), !is_first, "{others}");
+        worker.running().discard_queued();
+    }
+}
+
 #[test]
 fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
     let [worker, _other] = two_workers();

@@ -191,6 +191,7 @@ impl Queues {
     /// Makes a round or takes a pinned task, if that is due.
     #[cold]
     fn next_late(&self, worker: impl Duties) -> Option<Runnable> {
+        let has_yielded_first = self.has_yielded.get() && self.deques.woken() == 1;
         worker.announce_yield();
         let turns = &self.turns;
         let mut late = None;
@@ -208,9 +209,21 @@ impl Queues {
             }
             late = self.next_pinned();
         }
+        if has_yielded_first && late.is_none() && self.deques.woken() > 1 {
+            self.yield_again();
+        }
         let next = turns.round.get().min(turns.pinned.get());
         turns.next.set(next.min(turns.look.get()));
         late
+    }
+
+    /// Moves the first task of the queue, which has just yielded, behind those that the driver has
+    /// woken since. They were ready before the yield. The take that follows announces it again.
+    fn yield_again(&self) {
+        if let Some(first) = self.deques.pop_woken() {
+            self.before_yield();
+            self.push_beyond(first);
+        }
     }
 
     /// Attends to the driver, brings what other threads have queued, and takes a task of those that
