@@ -13,7 +13,7 @@ mod model;
 mod program;
 mod real;
 
-use joint_sim::{Builder, Faults};
+use joint_sim::{Builder, Faults, Panics};
 
 /// A line of the record. Expressions are known by their numbers, and tasks by their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +23,8 @@ enum Event {
     /// After its end.
     Dropped(usize),
     Cancelled(usize),
+    /// A retry has waited, this many seconds.
+    Waited(usize, u64),
 }
 
 /// The output of each expression.
@@ -59,7 +61,8 @@ fn run(seed: u64) -> usize {
         2 => Faults::none().other_wakers(0.2),
         _ => Faults::none().late_wakeups(0.2).spurious_polls(0.05),
     };
-    let ran = Builder::new(seed).faults(faults).run(real::run(&program));
+    let simulation = Builder::new(seed).faults(faults).panics(Panics::Detached);
+    let ran = simulation.run(real::run(&program));
     let events = match ran {
         Ok(outcome) => outcome.output,
         Err(failure) => panic!("program {seed}: {failure}\n{program:#?}"),

@@ -20,8 +20,11 @@ type Child = Arc<Expression>;
 #[derive(Debug)]
 pub(super) enum Kind {
     Value(Out),
+    Panic(u8),
     /// Is pending this many times.
     Pause(u8),
+    /// Waits so many seconds.
+    Delay(u8),
     Wait(usize),
     /// Opens a gate, or breaks its promise.
     Open(usize, Option<Out>),
@@ -84,6 +87,7 @@ pub(super) enum Group {
 pub(super) enum Shape {
     Vec,
     Array,
+    Tuple,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +99,8 @@ pub(super) enum Fails {
 struct Random {
     state: u64,
     numbers: usize,
+    /// What a program has more of than of anything else.
+    favourite: usize,
 }
 
 impl Random {
@@ -105,6 +111,14 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((mixed ^ (mixed >> 31)) % end as u64) as usize
+    }
+
+    /// A number that chooses a kind.
+    fn choice(&mut self, end: usize) -> usize {
+        match self.one_in(3) {
+            true => self.favourite % end,
+            false => self.below(end),
+        }
     }
 
     fn one_in(&mut self, chances: usize) -> bool {
@@ -137,8 +151,13 @@ impl Random {
     }
 
     fn group(&mut self, depth: usize) -> Kind {
-        let most = if self.one_in(3) { 9 } else { 4 };
-        let children = self.children(depth, 0, most);
+        let (depth, least, most) = match self.below(40) {
+            // More than a word has bits.
+            0 => (1, 65, 70),
+            1..=13 => (depth, 0, 9),
+            _ => (depth, 0, 4),
+        };
+        let children = self.children(depth, least, most);
         let count = children.len();
         let group = match self.below(7) {
             0 => Group::Race,
@@ -149,7 +168,7 @@ impl Random {
             5 => Group::Quorum(self.below(count + 2)),
             _ => Group::Strict(self.below(count + 1)),
         };
-        let shape = [Shape::Vec, Shape::Array][self.below(2)];
+        let shape = [Shape::Vec, Shape::Array, Shape::Tuple][self.below(3)];
         Kind::Group(group, shape, children)
     }
 
@@ -169,7 +188,7 @@ impl Random {
     }
 
     fn leaf(&mut self) -> Kind {
-        match self.below(23) {
+        match self.choice(25) {
             0..=2 => Kind::Value(self.out()),
             3..=5 => Kind::Pause(self.below(4) as u8),
             6..=9 => Kind::Wait(self.below(GATES)),
@@ -185,6 +204,8 @@ impl Random {
             19 => Kind::Set(self.below(5) as u8),
             20 => Kind::Reach(self.below(5) as u8),
             21 => Kind::Change,
+            22 => Kind::Delay(1 + self.below(3) as u8),
+            23 if self.one_in(2) => Kind::Panic(self.below(100) as u8),
             _ if self.one_in(3) => Kind::Close(self.below(2)),
             _ if self.one_in(5) => Kind::Break(self.below(STREAMS)),
             _ => {
@@ -195,7 +216,7 @@ impl Random {
     }
 
     fn kind(&mut self, depth: usize) -> Kind {
-        match self.below(20) {
+        match self.choice(20) {
             0..=1 => self.leaf(),
             2..=7 => self.group(depth),
             8..=9 => {
@@ -229,7 +250,9 @@ pub(super) fn program(seed: u64) -> Child {
     let mut random = Random {
         state: seed,
         numbers: 0,
+        favourite: 0,
     };
+    random.favourite = random.below(1000);
     let depth = 2 + random.below(3);
     let group = [Group::All, Group::AllReady][random.below(2)];
     let main = Kind::Group(group, Shape::Vec, random.children(depth, 2, 4));

@@ -1,12 +1,18 @@
 //! The program as futures of this package.
 
+use std::ops::ControlFlow;
+
 use joint_flow::{
     Closed, Collection, any,
     choice::try_choose,
+    generator::Slot,
     lock::TryTakeError,
-    retry::retry,
+    retry::{Backoff, Policy, retry},
     spawn,
     stream::{self, StreamExt},
+    task::from_future,
+    time::now,
+    variable::Trigger,
 };
 
 use super::{
@@ -40,28 +46,34 @@ type Stream = (
 struct World {
     events: Mutex<Vec<Event>>,
     tasks: AtomicUsize,
-    senders: [Mutex<Option<promise::Sender<Out>>>; GATES],
-    gates: [promise::Shared<Out>; GATES],
+    senders: Vec<Mutex<Option<promise::Sender<Out>>>>,
+    gates: Vec<promise::Shared<Out>>,
+    /// The handles that their channels were made with, until they are waited for.
+    firsts: Vec<Mutex<Option<promise::Shared<Out>>>>,
     locks: [FlowLock; 2],
     streams: [Stream; STREAMS],
     variable: AsyncVar<u8>,
+    /// Fires at each change of the variable.
+    trigger: Trigger,
     slots: [Mutex<Option<Task<Out>>>; SLOTS],
 }
 
 impl World {
     fn new() -> Arc<Self> {
-        let gates = [(); GATES].map(|()| promise::channel());
+        let (senders, firsts): (Vec<_>, Vec<_>) = (0..GATES).map(|_| promise::channel()).unzip();
         Arc::new(Self {
             events: Mutex::default(),
             tasks: AtomicUsize::new(0),
-            gates: gates.each_ref().map(|gate| gate.1.clone()),
-            senders: gates.map(|gate| Mutex::new(Some(gate.0))),
+            gates: firsts.clone(),
+            senders: senders.into_iter().map(|it| Mutex::new(Some(it))).collect(),
+            firsts: firsts.into_iter().map(|it| Mutex::new(Some(it))).collect(),
             locks: LOCKS.map(FlowLock::new),
             streams: [(); STREAMS].map(|()| {
                 let (outlet, inlet) = stream::channel();
                 (Mutex::new(Some(outlet)), Mutex::new(Some(inlet)))
             }),
             variable: AsyncVar::new(0),
+            trigger: Trigger::new(),
             slots: Default::default(),
         })
     }
@@ -88,6 +100,19 @@ impl Future for Recorded {
     type Output = Out;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Out> {
+        // Some polls come with a waker that wakes nobody. The waker of the next one counts.
+        if self.number >= TASKS && self.world.events.lock().unwrap().len() % 4 == 0 {
+            let polled = self.poll_once(&mut Context::from_waker(Waker::noop()));
+            if polled.is_ready() {
+                return polled;
+            }
+        }
+        self.poll_once(cx)
+    }
+}
+
+impl Recorded {
+    fn poll_once(&mut self, cx: &mut Context<'_>) -> Poll<Out> {
         self.world.add(Event::Polled(self.number));
         let polled = self.future.as_mut().poll(cx);
         if let Poll::Ready(out) = polled {
@@ -134,103 +159,211 @@ fn body(world: &Arc<World>, expression: &Arc<Expression>) -> Recorded {
 fn start(world: &Arc<World>, start: Start, expression: &Arc<Expression>) -> Task<Out> {
     let body = body(world, expression);
     match start {
+        Start::Cancellable if expression.number % 4 == 0 => {
+            let (driver, task) = from_future(body);
+            joint_executor::spawn_now(driver).detach();
+            task
+        }
         Start::Cancellable => spawn(body),
         Start::Uncancellable => uncancellable(body),
     }
 }
 
 fn ended(output: Result<Out, TaskError>) -> Out {
-    output.unwrap_or(Err(CANCELLED))
+    output.unwrap_or_else(|error| match error {
+        TaskError::Cancelled => Err(CANCELLED),
+        TaskError::Panicked(payload) => Err(payload.message().unwrap().parse().unwrap()),
+    })
+}
+
+/// Keeps a combinator after its end, which shows what it has dropped by then.
+fn kept<F>(combinator: F, output: impl FnOnce(F::Output) -> Out + Send + 'static) -> Boxed
+where
+    F: Future + Send + 'static,
+{
+    let (mut combinator, mut output) = (Box::pin(combinator), Some(output));
+    Box::pin(poll_fn(move |cx| {
+        let polled = combinator.as_mut().poll(cx);
+        polled.map(|ended| output.take().unwrap()(ended))
+    }))
+}
+
+/// Waits, and records how long.
+struct Recording(Arc<World>, usize, Backoff);
+
+impl Policy<u8> for Recording {
+    async fn next(&mut self, error: u8) -> Result<(), u8> {
+        let before = now();
+        self.2.next(error).await?;
+        self.0
+            .add(Event::Waited(self.1, (now() - before).as_secs()));
+        Ok(())
+    }
 }
 
 fn list(codes: impl IntoIterator<Item = Option<u8>>) -> u8 {
     folded(codes.into_iter().map(optional))
 }
 
-/// Runs something on children in the shape of a list.
+/// Runs a combinator on children in the shape of a list.
 macro_rules! list {
-    ($shape:expr, $children:expr, $list:ident => $run:expr) => {
-        list!(@ $shape, $children, $list => $run; 1 2 3 4 5 6 7 8 9)
+    ($shape:expr, $children:expr, $combinator:expr, $output:expr) => {
+        list!(@ $shape, $children, $combinator, $output; 1 2 3 4 5 6 7 8 9)
     };
-    (@ $shape:expr, $children:expr, $list:ident => $run:expr; $($count:literal)*) => {
+    (@ $shape:expr, $children:expr, $combinator:expr, $output:expr; $($count:literal)*) => {
         match ($shape, $children.len()) {
             $((Shape::Array, $count) => {
-                let $list: [Recorded; $count] = $children.try_into().ok().unwrap();
-                Box::pin(async move { $run }) as Boxed
+                let children: [Recorded; $count] = $children.try_into().ok().unwrap();
+                kept($combinator(children), $output)
             })*
-            _ => {
-                let $list = $children;
-                Box::pin(async move { $run }) as Boxed
-            }
+            _ => kept($combinator($children), $output),
+        }
+    };
+}
+
+/// The combinators that take children in the shape of a tuple.
+macro_rules! tuple {
+    ($group:expr, $children:expr; $($count:literal: $($child:ident)+;)+) => {
+        match $children.len() {
+            $($count => {
+                let children: [Recorded; $count] = $children.try_into().ok().unwrap();
+                let [$($child),+] = children;
+                let children = ($($child,)+);
+                match $group {
+                    Group::Race => kept(race(children), |one| one.into_inner()),
+                    Group::TryAll => kept(try_all(children), |values| {
+                        values.map(|($($child,)+)| folded([$($child),+]))
+                    }),
+                    Group::All => kept(all(children), |($($child,)+)| {
+                        Ok(folded([$($child),+].map(code)))
+                    }),
+                    _ => kept(all_ready(children), |($($child,)+)| {
+                        Ok(folded([$($child),+].map(code)))
+                    }),
+                }
+            })+
+            _ => unreachable!("there are 2 to 8"),
         }
     };
 }
 
 fn group(group: Group, shape: Shape, children: Vec<Recorded>) -> Boxed {
-    match group {
-        Group::Race => list!(shape, children, all => race(all).await.1),
-        Group::All => {
-            list!(shape, children, them => Ok(folded(all(them).await.into_iter().map(code))))
+    match (group, shape) {
+        (Group::Race | Group::All | Group::TryAll | Group::AllReady, Shape::Tuple)
+            if (2..=8).contains(&children.len()) =>
+        {
+            tuple!(
+                group, children;
+                2: a b; 3: a b c; 4: a b c d; 5: a b c d e; 6: a b c d e f; 7: a b c d e f g;
+                8: a b c d e f g h;
+            )
         }
-        Group::TryAll => list!(shape, children, them => Ok(folded(try_all(them).await?))),
-        Group::AllReady => {
-            list!(shape, children, them => Ok(folded(all_ready(them).await.into_iter().map(code))))
+        (Group::Race, _) => list!(shape, children, race, |(_, out)| out),
+        (Group::All, _) => {
+            list!(shape, children, all, |outs| Ok(folded(
+                outs.into_iter().map(code)
+            )))
         }
-        Group::Any => list!(shape, children, them => match any(them).await {
+        (Group::TryAll, _) => list!(shape, children, try_all, |values| values.map(folded)),
+        (Group::AllReady, _) => {
+            list!(shape, children, all_ready, |outs| Ok(folded(
+                outs.into_iter().map(code)
+            )))
+        }
+        (Group::Any, _) => list!(shape, children, any, |first| match first {
             Ok((child, value)) => Ok(folded([child as u8, value])),
             Err(errors) => Err(folded(errors)),
         }),
-        Group::Quorum(n) => {
-            list!(shape, children, them => quorum(n, them).await.map(list).map_err(list))
+        (Group::Quorum(n), _) => {
+            list!(shape, children, |them| quorum(n, them), |result| {
+                result.map(list).map_err(list)
+            })
         }
-        Group::Strict(n) => {
-            list!(shape, children, them => quorum(n, them).strict().await.map(list))
+        (Group::Strict(n), _) => {
+            list!(shape, children, |them| quorum(n, them).strict(), |result| {
+                result.map(list)
+            })
         }
     }
 }
 
-/// Adds the branches to a choice, and awaits it.
+/// Adds the branches to a choice.
 macro_rules! chosen {
     ($world:expr, $branches:expr, $choice:expr, $output:expr) => {{
         let make = |branch: usize| {
             let (world, branch) = ($world.clone(), $branches[branch].clone());
             move || child(&world, &branch)
         };
-        let handler = |branch: u8| move |output| Ok(folded([branch, $output(output)]));
-        match $branches.len() {
-            1 => $choice.when(make(0), handler(0)).await,
-            2 => {
-                $choice
-                    .when(make(0), handler(0))
-                    .when(make(1), handler(1))
-                    .await
+        let handlers = Arc::new(());
+        let handler = |branch: u8| {
+            let held = handlers.clone();
+            move |output| {
+                drop(held);
+                Ok(folded([branch, $output(output)]))
             }
+        };
+        let choice = $choice.when(make(0), handler(0));
+        let choice = match $branches.len() {
+            1 => kept(choice, |out| out),
+            2 => kept(choice.when(make(1), handler(1)), |out| out),
             _ => {
-                let choice = $choice.when(make(0), handler(0)).when(make(1), handler(1));
-                choice.when(make(2), handler(2)).await
+                let choice = choice.when(make(1), handler(1));
+                kept(choice.when(make(2), handler(2)), |out| out)
             }
-        }
+        };
+        kept(choice, move |out| {
+            assert_eq!(Arc::strong_count(&handlers), 1, "a loser's handler is kept");
+            out
+        })
     }};
 }
 
 /// Returns the future of an expression. The children of a group are made at once, and all others
 /// when they are polled first.
 fn future(world: &Arc<World>, expression: &Arc<Expression>) -> Boxed {
-    if let Kind::Group(kind, shape, children) = &expression.kind {
-        let children = children.iter().map(|it| child(world, it)).collect();
-        return group(*kind, *shape, children);
+    match &expression.kind {
+        Kind::Group(kind, shape, children) => {
+            let children = children.iter().map(|it| child(world, it)).collect();
+            group(*kind, *shape, children)
+        }
+        Kind::Choose(Fails::None, branches) => chosen!(world, branches, choose(), code),
+        Kind::Choose(Fails::Any, branches) => {
+            chosen!(world, branches, try_choose(), |value| value)
+        }
+        _ => {
+            let (world, expression) = (world.clone(), expression.clone());
+            Box::pin(async move { evaluated(&world, &expression).await })
+        }
     }
-    let (world, expression) = (world.clone(), expression.clone());
-    Box::pin(async move { evaluated(&world, &expression).await })
 }
 
 async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
     let child = |it| child(world, it);
     match &expression.kind {
         Kind::Value(out) => *out,
+        Kind::Panic(code) => resume_unwind(Box::new(code.to_string())),
+        Kind::Delay(seconds) => {
+            delay(Duration::from_secs(u64::from(*seconds))).await;
+            Ok(*seconds)
+        }
+        Kind::Pause(polls) if expression.number % 2 == 0 => {
+            let mut left = *polls;
+            poll_fn(|cx| {
+                if left == 0 {
+                    return Poll::Ready(Ok(*polls));
+                }
+                left -= 1;
+                let waker = cx.waker().clone();
+                joint_executor::spawn_detached(async move { waker.wake_by_ref() });
+                Poll::Pending
+            })
+            .await
+        }
         Kind::Pause(polls) => after(usize::from(*polls), Ok(*polls)).await,
         Kind::Wait(gate) if expression.number % 2 == 0 => {
-            world.gates[*gate].clone().await.unwrap_or(Err(CLOSED))
+            let first = world.firsts[*gate].lock().unwrap().take();
+            let shared = first.unwrap_or_else(|| world.gates[*gate].clone());
+            shared.await.unwrap_or(Err(CLOSED))
         }
         Kind::Wait(gate) => world.gates[*gate]
             .wait()
@@ -244,21 +377,40 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
             }
             Ok(1)
         }
-        Kind::Group(..) => unreachable!("it is made elsewhere"),
-        Kind::Choose(Fails::None, branches) => chosen!(world, branches, choose(), code),
-        Kind::Choose(Fails::Any, branches) => {
-            chosen!(world, branches, try_choose(), |value| value)
+        Kind::Group(..) | Kind::Choose(..) => unreachable!("it is made elsewhere"),
+        Kind::Sequence(children) if expression.number % 2 == 0 => {
+            let mut slot = Slot::new();
+            let mut values = pin!(slot.generate(async |mut lender| {
+                for it in children {
+                    let value = child(it).await?;
+                    assert_eq!(lender.lend(value).await, !value, "what was lent is changed");
+                }
+                Ok(())
+            }));
+            let mut all = Vec::new();
+            loop {
+                match values.as_mut().next().await {
+                    ControlFlow::Continue(value) => {
+                        all.push(*value);
+                        *value = !*value;
+                    }
+                    ControlFlow::Break(end) => return end.map(|()| folded(all)),
+                }
+            }
         }
         Kind::Sequence(children) => {
             let mut values = Vec::new();
             for it in children {
-                values.push(child(it).await?);
+                let (driver, output) = promise::from_future(child(it));
+                driver.await;
+                values.push(output.await.expect("the child has ended")?);
             }
             Ok(folded(values))
         }
         Kind::Lock(Take::Wait, lock, amount, body) => {
             let permit = world.locks[*lock].take(*amount).await;
-            let _permit = permit.map_err(|Closed| CLOSED)?;
+            let mut permit = permit.map_err(|Closed| CLOSED)?;
+            permit.give_back(amount / 2);
             child(body).await
         }
         Kind::Lock(Take::Try, lock, amount, body) => {
@@ -299,11 +451,31 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
             *world.streams[*stream].1.lock().unwrap() = Some(inlet);
             Ok(folded(values))
         }
-        Kind::Set(value) => Ok(u8::from(world.variable.set(*value))),
+        Kind::Set(value) => {
+            let modify = |it: &mut u8| std::mem::replace(it, *value) != *value;
+            let is_change = match expression.number % 3 {
+                0 => world.variable.set(*value),
+                1 => world.variable.send_if_modified(modify),
+                _ => world.variable.modify(modify),
+            };
+            if is_change || expression.number % 3 == 2 {
+                world.trigger.fire();
+            }
+            Ok(u8::from(is_change))
+        }
         Kind::Reach(least) => Ok(world.variable.wait_for(|value| value >= least).await),
         Kind::Change => {
-            let changed = world.variable.on_change().await;
-            changed.map(|()| 11).map_err(|Closed| CLOSED)
+            let changed = match expression.number % 2 {
+                0 => world.variable.on_change(),
+                _ => world.trigger.on_fire(),
+            };
+            changed.await.map(|()| 11).map_err(|Closed| CLOSED)
+        }
+        Kind::Retry(tries, body) if expression.number % 2 == 0 => {
+            let policy = Backoff::new(Duration::from_secs(1)).factor(3);
+            let policy = policy.max(Duration::from_secs(2)).tries((*tries).into());
+            let policy = Recording(world.clone(), expression.number, policy);
+            retry(policy.only_if(|error| error % 4 != 0), || child(body)).await
         }
         Kind::Retry(tries, body) => {
             let mut left = *tries;
@@ -341,7 +513,11 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
         }
         Kind::Await(slot) => {
             let task = world.slots[*slot].lock().unwrap().clone();
-            ended(task.ok_or(TAKEN)?.await)
+            let task = task.ok_or(TAKEN)?;
+            match expression.number % 2 {
+                0 => ended(task.await),
+                _ => ended(task.wait().await.copied()),
+            }
         }
         Kind::Collect(until_empty, children) => {
             let collection = match until_empty {
@@ -352,7 +528,13 @@ async fn evaluated(world: &Arc<World>, expression: &Expression) -> Out {
                 let body = body(world, it);
                 collection.add(async move { body.await.map(|_| ()) });
             }
-            collection.await.map(|()| 8)
+            let adder = collection.adder();
+            let result = collection.await;
+            assert!(
+                adder.enter(ready(Ok(()))).is_none(),
+                "the collection is gone"
+            );
+            result.map(|()| 8)
         }
     }
 }

@@ -8,8 +8,9 @@ use super::{
         program::{Expression, Fails, Kind, LOCKS, Take},
         real::{CLOSED, REFUSED, TAKEN},
     },
-    Collection, Step, Stream, World,
+    Collection, Step, Stop, Stream, World, difference,
     group::Member,
+    unwind,
 };
 
 pub(super) struct Node {
@@ -23,7 +24,8 @@ enum State {
     Plain,
     /// How many polls are left.
     Pausing(u8),
-    Group(Vec<Member>),
+    /// With the first panic, if the others run on after it.
+    Group(Vec<Member>, Option<u8>),
     /// Of a choice. Those that are not made yet are missing at the end.
     Branches(Vec<Node>),
     Sequence(Vec<u8>, Option<Box<Node>>),
@@ -46,7 +48,7 @@ impl Node {
                 let members = children
                     .iter()
                     .map(|child| Member::Running(Node::new(child)));
-                State::Group(members.collect())
+                State::Group(members.collect(), None)
             }
             Kind::Pause(polls) => State::Pausing(*polls),
             Kind::Choose(..) => State::Branches(Vec::new()),
@@ -68,14 +70,24 @@ impl Node {
     pub(super) fn number(&self) -> usize {
         self.expression.number
     }
+
+    /// Whether it is a combinator, which keeps its children if one of them panics. All others are
+    /// functions, which drop theirs.
+    fn is_combinator(&self) -> bool {
+        matches!(self.expression.kind, Kind::Group(..) | Kind::Choose(..))
+    }
 }
 
 impl World<'_> {
     /// Drops an expression that has not ended, with what it has.
     pub(super) fn cancel(&mut self, node: Node) -> Step {
         self.expect(Event::Cancelled(node.number()))?;
-        match (node.state, &node.expression.kind) {
-            (State::Group(members), _) => self.cancel_members(members)?,
+        self.drop_state(node.state, &node.expression.kind)
+    }
+
+    fn drop_state(&mut self, state: State, kind: &Kind) -> Step {
+        match (state, kind) {
+            (State::Group(members, _), _) => self.cancel_members(members)?,
             (State::Branches(branches), _) => {
                 branches
                     .into_iter()
@@ -113,12 +125,15 @@ impl World<'_> {
         self.expect(Event::Polled(node.number()))?;
         let is_first = !mem::replace(&mut node.was_polled, true);
         if self.is_settled && is_first {
-            return Err(format!(
-                "{} could begin, but nobody was woken",
-                node.number()
-            ));
+            return difference(format!("{} could begin, unwoken", node.number()));
         }
-        let polled = self.evaluate(node, is_first)?;
+        let polled = match self.evaluate(node, is_first) {
+            Err(Stop::Panic(code)) if !node.is_combinator() => {
+                let state = mem::replace(&mut node.state, State::Plain);
+                return unwind(code, self.drop_state(state, &node.expression.kind));
+            }
+            polled => polled?,
+        };
         if let Some(out) = polled {
             self.expect(Event::Ended(node.number(), out))?;
             self.expect(Event::Dropped(node.number()))?;
@@ -175,8 +190,17 @@ impl World<'_> {
         Ok(Some(match (&expression.kind, &mut node.state) {
             (Kind::Value(out), _) => *out,
             (Kind::Pause(polls), State::Pausing(0)) => Ok(*polls),
+            (Kind::Panic(code), _) => return Err(Stop::Panic(*code)),
+            // The clock is not here.
+            (Kind::Delay(_), _) if self.is_settled => return difference("a delay has no end"),
+            (Kind::Delay(seconds), _) => {
+                match self.is_next(Event::Ended(node.number(), Ok(*seconds))) {
+                    true if !is_first => Ok(*seconds),
+                    _ => return Ok(None),
+                }
+            }
             (_, State::Pausing(_)) if self.is_settled => {
-                return Err("a pause goes on, unpolled".to_owned());
+                return difference("a pause goes on, unpolled");
             }
             (_, State::Pausing(left)) => {
                 *left -= 1;
@@ -190,8 +214,8 @@ impl World<'_> {
                 self.open(*gate, *out);
                 Ok(1)
             }
-            (Kind::Group(group, ..), State::Group(members)) => {
-                return self.group(*group, members, is_first);
+            (Kind::Group(group, ..), State::Group(members, panic)) => {
+                return self.group(*group, members, panic, is_first);
             }
             (Kind::Choose(fails, all), State::Branches(branches)) => {
                 return self.choose(*fails, all, branches);
@@ -199,7 +223,10 @@ impl World<'_> {
             (Kind::Sequence(children), State::Sequence(values, child)) => {
                 return self.sequence(children, values, child);
             }
-            (Kind::Lock(_, lock, _, body), state) => return self.lock(*lock, body, state),
+            (Kind::Lock(take, lock, amount, body), state) => {
+                let back = if *take == Take::Wait { amount / 2 } else { 0 };
+                return self.lock(*lock, back, body, state);
+            }
             (Kind::Close(lock), _) => {
                 self.locks[*lock].close();
                 Ok(2)
@@ -237,15 +264,21 @@ impl World<'_> {
             }
             (Kind::Set(value), _) => {
                 let is_change = mem::replace(&mut self.variable, *value) != *value;
-                self.changes += usize::from(is_change);
+                // The third way to set it notifies in any case.
+                self.changes += usize::from(is_change || expression.number % 3 == 2);
                 Ok(u8::from(is_change))
             }
             (Kind::Reach(least), _) if self.variable < *least => return Ok(None),
             (Kind::Reach(_), _) => Ok(self.variable),
             (_, State::Unchanged(changes)) if *changes == self.changes => return Ok(None),
             (_, State::Unchanged(_)) => Ok(11),
-            (Kind::Retry(_, body), State::Retrying(left, child)) => {
-                return self.retry(body, left, child);
+            (Kind::Retry(tries, body), State::Retrying(left, child)) => {
+                let number = expression.number;
+                let is_timed = number % 2 == 0;
+                // Each try that has failed is followed by a wait: 1 second, and then 2.
+                let failed = tries - *left;
+                let wait = (is_timed && failed > 0).then(|| Event::Waited(number, failed.into()));
+                return self.retry(body, is_timed, wait, left, child);
             }
             (_, State::Beside(task, beside)) => {
                 let task = *task;
@@ -283,8 +316,10 @@ impl World<'_> {
                 let Some(decision) = self.collections[collection].decision else {
                     return Ok(None);
                 };
+                // A panic drops them on its way.
+                let out = decision.map_err(Stop::Panic)?;
                 self.cancel_children(collection)?;
-                decision
+                out
             }
             _ => unreachable!("each kind has its state"),
         }))
@@ -334,12 +369,16 @@ impl World<'_> {
     fn lock(
         &mut self,
         lock: usize,
+        back: usize,
         body: &Arc<Expression>,
         state: &mut State,
     ) -> Step<Option<Out>> {
         if let State::Queued(ticket) = *state {
             match self.locks[lock].is_granted(ticket) {
-                true => *state = State::Holding(ticket, Node::boxed(body)),
+                true => {
+                    self.locks[lock].give_back(ticket, back, LOCKS[lock]);
+                    *state = State::Holding(ticket, Node::boxed(body));
+                }
                 false if self.locks[lock].is_closed => return Ok(Some(Err(CLOSED))),
                 false => return Ok(None),
             }
@@ -374,12 +413,24 @@ impl World<'_> {
     fn retry(
         &mut self,
         body: &Arc<Expression>,
+        is_timed: bool,
+        wait: Option<Event>,
         left: &mut u8,
         child: &mut Option<Box<Node>>,
     ) -> Step<Option<Out>> {
+        if let (Some(wait), None) = (wait, &child) {
+            // The clock is not here.
+            if self.is_settled {
+                return difference("a retry has no end");
+            }
+            if !self.is_next(wait) {
+                return Ok(None);
+            }
+            self.expect(wait)?;
+        }
         let polled = self.poll(child.get_or_insert_with(|| Node::boxed(body)))?;
         match polled {
-            Some(Err(_)) if *left > 1 => {
+            Some(Err(error)) if *left > 1 && !(is_timed && error % 4 == 0) => {
                 // The policy waits.
                 *left -= 1;
                 *child = None;

@@ -4,19 +4,20 @@ use std::mem;
 
 use super::{
     super::{Event, Out, code, folded, optional, program::Group},
-    Step, World,
+    Step, Stop, World,
     evaluate::Node,
 };
 
 pub(super) enum Member {
     Running(Node),
     Ended(Out),
+    Panicked,
 }
 
 impl Member {
     fn out(&self) -> Option<Out> {
         match self {
-            Self::Running(_) => None,
+            Self::Running(_) | Self::Panicked => None,
             Self::Ended(out) => Some(*out),
         }
     }
@@ -29,6 +30,7 @@ impl World<'_> {
         &mut self,
         group: Group,
         members: &mut Vec<Member>,
+        panic: &mut Option<u8>,
         is_first: bool,
     ) -> Step<Option<Out>> {
         let polls_all = is_first || members.len() <= 3 || self.is_settled;
@@ -41,22 +43,36 @@ impl World<'_> {
                 continue;
             };
             if polls_all || self.is_next(Event::Polled(node.number())) {
-                if let Some(out) = self.poll(node)? {
-                    members[index] = Member::Ended(out);
-                    decided = decision(group, members, Some((index, out)));
+                match self.poll(node) {
+                    Ok(None) => {}
+                    Ok(Some(out)) => {
+                        members[index] = Member::Ended(out);
+                        decided = decision(group, members, Some((index, out)));
+                    }
+                    // The others run on.
+                    Err(Stop::Panic(code)) if group == Group::AllReady => {
+                        let panicked = mem::replace(&mut members[index], Member::Panicked);
+                        self.cancel_members(vec![panicked])?;
+                        panic.get_or_insert(code);
+                    }
+                    Err(stop) => return Err(stop),
                 }
             }
         }
         if decided.is_some() {
             self.cancel_members(mem::take(members))?;
         }
-        Ok(decided)
+        let is_running = |member: &Member| matches!(member, Member::Running(_));
+        match *panic {
+            Some(code) if !members.iter().any(is_running) => Err(Stop::Panic(code)),
+            _ => Ok(decided),
+        }
     }
 
     pub(super) fn cancel_members(&mut self, members: Vec<Member>) -> Step {
         members.into_iter().try_for_each(|member| match member {
             Member::Running(node) => self.cancel(node),
-            Member::Ended(_) => Ok(()),
+            Member::Ended(_) | Member::Panicked => Ok(()),
         })
     }
 }

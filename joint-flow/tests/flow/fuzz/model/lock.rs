@@ -43,6 +43,15 @@ impl Lock {
         self.admit(permits);
     }
 
+    /// Gives some permits back.
+    pub(super) fn give_back(&mut self, ticket: usize, amount: usize, permits: usize) {
+        let mut requests = self.requests.iter_mut();
+        if let Some(request) = requests.find(|request| request.ticket == ticket) {
+            request.amount -= amount;
+        }
+        self.admit(permits);
+    }
+
     /// Refuses all that have no permits yet.
     pub(super) fn close(&mut self) {
         self.is_closed = true;

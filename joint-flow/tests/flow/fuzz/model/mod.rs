@@ -14,7 +14,24 @@ use super::{
     real::CANCELLED,
 };
 
-type Step<T = ()> = Result<T, String>;
+type Step<T = ()> = Result<T, Stop>;
+
+/// Why the interpreter does not go on as usual.
+enum Stop {
+    Difference(String),
+    /// The program panics, with this code.
+    Panic(u8),
+}
+
+/// Runs what runs while the program panics, and then passes the panic on.
+fn unwind<T>(code: u8, cleanup: Step) -> Step<T> {
+    cleanup?;
+    Err(Stop::Panic(code))
+}
+
+fn difference<T>(what: impl Into<String>) -> Step<T> {
+    Err(Stop::Difference(what.into()))
+}
 
 #[derive(Default)]
 struct Stream {
@@ -43,7 +60,8 @@ struct Collection {
     children: Vec<usize>,
     left: usize,
     until_empty: bool,
-    decision: Option<Out>,
+    /// How it ends: with an output, or with the panic of a child.
+    decision: Option<Result<Out, u8>>,
 }
 
 #[derive(Default)]
@@ -67,7 +85,15 @@ struct World<'a> {
 ///
 /// # Errors
 /// The first difference.
-pub(super) fn check(program: &Arc<Expression>, events: &[Event]) -> Step {
+pub(super) fn check(program: &Arc<Expression>, events: &[Event]) -> Result<(), String> {
+    match interpret(program, events) {
+        Ok(()) => Ok(()),
+        Err(Stop::Difference(difference)) => Err(difference),
+        Err(Stop::Panic(_)) => Err("the main future panics".to_owned()),
+    }
+}
+
+fn interpret(program: &Arc<Expression>, events: &[Event]) -> Step {
     let mut world = World {
         events,
         ..World::default()
@@ -83,20 +109,21 @@ pub(super) fn check(program: &Arc<Expression>, events: &[Event]) -> Step {
 }
 
 impl World<'_> {
-    fn differs(&self, expected: impl std::fmt::Debug) -> String {
-        let found = self.events.get(self.place);
-        format!("event {} is {found:?} instead of {expected:?}", self.place)
-    }
-
     fn expect(&mut self, event: Event) -> Step {
         match event {
             Event::Polled(_) if self.is_settled => Ok(()),
-            _ if self.is_settled => Err(format!("{event:?} could happen, but nobody was woken")),
+            _ if self.is_settled => difference(format!("{event:?} could happen, unwoken")),
             _ if self.is_next(event) => {
                 self.place += 1;
                 Ok(())
             }
-            _ => Err(self.differs(event)),
+            _ => {
+                let found = self.events.get(self.place);
+                difference(format!(
+                    "event {} is {found:?} instead of {event:?}",
+                    self.place
+                ))
+            }
         }
     }
 
@@ -141,30 +168,46 @@ impl World<'_> {
     fn run(&mut self, task: usize) -> Step {
         self.expect(Event::Polled(TASKS + task))?;
         let node = self.tasks[task].node.take();
-        let mut node = node.ok_or_else(|| format!("task {task} is polled after its end"))?;
-        match self.poll(&mut node)? {
-            Some(out) => {
+        let Some(mut node) = node else {
+            return difference(format!("task {task} is polled after its end"));
+        };
+        let mut polled = self.poll(&mut node);
+        // Some are polled twice in a row.
+        while matches!(polled, Ok(None)) && self.is_next(Event::Polled(TASKS + task)) {
+            self.place += 1;
+            polled = self.poll(&mut node);
+        }
+        let end = match polled {
+            Ok(None) if self.tasks[task].is_cancelled => return self.abandon(task, node),
+            Ok(None) => {
+                self.tasks[task].node = Some(node);
+                return Ok(());
+            }
+            Ok(Some(out)) => {
                 self.expect(Event::Ended(TASKS + task, out))?;
                 self.expect(Event::Dropped(TASKS + task))?;
-                self.tasks[task].output = Some(out);
-                self.report(task, out);
-                Ok(())
+                Ok(out)
             }
-            None if self.tasks[task].is_cancelled => self.abandon(task, node),
-            None => {
-                self.tasks[task].node = Some(node);
-                Ok(())
+            Err(Stop::Panic(code)) => {
+                self.cancel(node)?;
+                self.expect(Event::Cancelled(TASKS + task))?;
+                Err(code)
             }
-        }
+            Err(difference) => return Err(difference),
+        };
+        self.tasks[task].output = Some(end.unwrap_or_else(Err));
+        self.report(task, end);
+        Ok(())
     }
 
     /// Tells the collection of a child that has ended.
-    fn report(&mut self, task: usize, out: Out) {
+    fn report(&mut self, task: usize, end: Result<Out, u8>) {
         if let Some(owner) = self.tasks[task].owner {
             let owner = &mut self.collections[owner];
             owner.left -= 1;
-            if out.is_err() || (owner.left == 0 && owner.until_empty) {
-                owner.decision.get_or_insert(out.map(|_| 8));
+            let succeeds = matches!(end, Ok(Ok(_)));
+            if !succeeds || (owner.left == 0 && owner.until_empty) {
+                owner.decision.get_or_insert(end.map(|out| out.map(|_| 8)));
             }
         }
     }
