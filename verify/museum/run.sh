@@ -41,9 +41,9 @@ check() {
     local found='found nothing'
     [ "$status" = 0 ] || found="found: $(grep -m 1 -A 1 panicked <<<"$output" | tail -n 1 | cut -c 1-120)"
     [ "$status" = "$expected" ] || { wrong=$((wrong + 1)); found="WRONG, status $status: $found"; }
-    local seconds
-    seconds=$(grep -o 'finished in [0-9.]*s' <<<"$output" | tail -n 1)
-    printf '%-18s %s %s: %s (%s)\n' "$name" "$crate" "$version" "$found" "$seconds"
+    local counts # each model's executions and seconds
+    counts=$(grep -oE '[0-9,]+ executions.* in [0-9.]+ s' <<<"$output" | paste -sd ';')
+    printf '%-18s %s %s: %s (%s)\n' "$name" "$crate" "$version" "$found" "$counts"
 }
 
 while read -r name crate broken repaired options; do
