@@ -279,11 +279,8 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
 /// The reads that a write revisits, so that they read from it instead.
 fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
-    let unknown = (0..MAX_THREADS as u8).flat_map(|thread| {
-        let accesses = graph.accesses(write.place, thread);
-        accesses.take_while(|event| event.stamp > graph.settled && !event.id.is_in(&write.porf))
-    });
-    let reads = unknown.filter(|event| event.kind.is_read());
+    let unknown = graph.unknown(write.place, write.porf);
+    let reads = unknown.filter(|event| event.kind.is_read() && event.stamp > graph.settled);
     let reads = reads.filter(|read| may_remove(graph, read.stamp, &write.porf, id));
     let mut reads: Vec<_> = reads.map(|read| read.id).collect();
     reads.sort_unstable();

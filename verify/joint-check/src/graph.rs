@@ -111,6 +111,16 @@ impl Graph {
         (0..MAX_THREADS as u8).flat_map(move |thread| self.accesses(place, thread))
     }
 
+    /// The accesses of all threads that a clock does not have.
+    pub(crate) fn unknown(&self, place: Id, known: Clock) -> impl Iterator<Item = &Event> {
+        let last = &self.at(place).last;
+        let threads = (0..MAX_THREADS).filter(move |&thread| last[thread] > known[thread]);
+        threads.flat_map(move |thread| {
+            let accesses = self.accesses(place, thread as u8);
+            accesses.take_while(move |event| !event.id.is_in(&known))
+        })
+    }
+
     /// Adds an event at the end of its thread, with its clocks.
     pub(crate) fn push(&mut self, mut event: Event) {
         self.stamps += 1;
@@ -341,10 +351,7 @@ impl Graph {
         if !kind.is_access() {
             return None;
         }
-        let concurrent = (0..MAX_THREADS as u8).flat_map(|thread| {
-            let accesses = self.accesses(event.place, thread);
-            accesses.take_while(|other| !other.id.is_in(&event.hb))
-        });
+        let concurrent = self.unknown(event.place, event.hb);
         let racing = concurrent.filter(|other| conflict(other.kind, kind));
         racing.min_by_key(|other| other.id)
     }

@@ -227,6 +227,8 @@ struct Lane {
     is_endless: bool,
     /// How many of the last iterations differed only in what the thread counts itself.
     counted: usize,
+    /// What has freed the locations that it has made, by the numbers of the steps that made them.
+    freed: Vec<Option<Freed>>,
     /// How many atomic accesses it has done.
     accesses: usize,
     /// How many iterations have begun since its last operation.
@@ -285,10 +287,8 @@ struct Run {
     counts: BTreeMap<usize, Id>,
     /// The accesses to cells that have not ended, by the steps with which they began.
     open: Vec<Id>,
-    /// Those that have ended after other steps.
-    long: Vec<Long>,
-    /// The atomics and cells that have ended.
-    freed: Vec<Freed>,
+    /// Those that have ended after other steps, by their locations.
+    long: BTreeMap<Id, Vec<Long>>,
     touched: Vec<Touched>,
     /// Memory that the model has allocated: its address, the next step, and its size.
     pieces: Vec<(usize, Id, usize)>,

@@ -20,7 +20,7 @@ impl Run {
         if let Some(&begin) = open.find(is_own) {
             return Some(Fault::Overlap(begin, id));
         }
-        let mut long = self.long.iter();
+        let mut long = self.long.get(&event.place).into_iter().flatten();
         let lasts = |long: &&Long| conflicts(long.begin) && self.lasts_until(long, event);
         let long = long.find(lasts)?;
         Some(Fault::Lasting(long.begin, long.last, id))
@@ -69,11 +69,13 @@ impl Run {
             let is_other = event.id.thread != thread;
             is_other && is_access && self.conflicts(begin, event) && self.lasts_until(&long, event)
         };
-        let other = self.graph.events().find(conflicts).map(|other| other.id);
-        if let Some(other) = other {
+        let place = self.graph.at(begin).place;
+        let others = self.graph.all_accesses(place);
+        let first = others.filter(conflicts).map(|other| other.id).min();
+        if let Some(other) = first {
             return self.fail(Fault::Lasting(begin, last, other));
         }
-        self.long.push(long);
+        self.long.entry(place).or_default().push(long);
         super::spin::PASS
     }
 }

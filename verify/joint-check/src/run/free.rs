@@ -168,12 +168,18 @@ impl Trial {
 impl Run {
     /// What has freed the memory, or the location, of an access that is not in the graph yet.
     pub(super) fn freed_before(&self, access: Id, place: Id) -> Option<Freed> {
-        let ended = self.freed.iter().find(|freed| freed.place == place);
+        let ended = self.dropped(place);
         let (address, step) = self.lanes[usize::from(access.thread)].touch;
         let mut gone = self.gone.iter().filter(|_| step == access.index);
         let gone = gone.find(|(memory, _)| memory.contains(&address));
         let gone = gone.map(|&(_, freed)| Freed { place, ..freed });
-        ended.copied().or(gone)
+        ended.or(gone)
+    }
+
+    /// What has freed a location by its drop.
+    fn dropped(&self, place: Id) -> Option<Freed> {
+        let made = &self.lanes[usize::from(place.thread)].freed;
+        *made.get(usize::from(place.index))?
     }
 
     pub(super) fn next_step(&self) -> Id {
@@ -187,16 +193,16 @@ impl Run {
         let known = self.graph.known_before(self.next_step());
         // An exchange is an access by its read.
         let writes_again = |event: &Event| matches!(event.kind, Kind::Write { is_exchange: true });
-        let is_unordered = |event: &&Event| {
-            event.kind.is_access() && !writes_again(event) && !event.id.is_in(&known)
-        };
-        let others = self.graph.all_accesses(place).filter(is_unordered);
+        let is_other = |event: &&Event| event.kind.is_access() && !writes_again(event);
+        let others = self.graph.unknown(place, known).filter(is_other);
         let others = others.map(|other| (place, other.id)).collect();
         let freed = match self.is_in_time(place, others, None) {
             Ok(freed) => freed,
             Err(attempt) => return attempt,
         };
-        self.freed.push(freed);
+        let made = &mut self.lanes[usize::from(place.thread)].freed;
+        made.resize(made.len().max(usize::from(place.index) + 1), None);
+        made[usize::from(place.index)] = Some(freed);
         super::spin::PASS
     }
 
@@ -204,13 +210,12 @@ impl Run {
     /// moved was last used elsewhere.
     pub(super) fn dealloc(&mut self, memory: Range<usize>) -> Attempt {
         let known = self.graph.known_before(self.next_step());
-        let ended = |place: Id| self.freed.iter().any(|freed| freed.place == place);
         // Of one that has not been done yet, its own step says so.
         let is_unordered = |it: &&Touched| {
             memory.contains(&it.address)
                 && self.graph.holds(it.access)
                 && !it.access.is_in(&known)
-                && !ended(it.place)
+                && self.dropped(it.place).is_none()
         };
         let others = self.touched.iter().filter(is_unordered);
         let mut others: Vec<_> = others.map(|other| (other.place, other.access)).collect();
