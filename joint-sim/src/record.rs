@@ -77,8 +77,9 @@ pub(super) enum What {
     },
     Ended(TaskEnd),
     Fault(Fault),
-    /// A fault that more is told of.
-    Told(Arc<(Fault, String)>),
+    /// A fault that more is told of. The digest has the fault, if one is given: that of some others
+    /// is in the events that they lead to.
+    Told(Arc<(Option<Fault>, String)>),
     /// Something that was done to a disk.
     Disk(Arc<DiskEvent>),
     /// The virtual time advanced to the time of this event.
@@ -94,7 +95,7 @@ pub(super) enum What {
         by: Actor,
         place: &'static Location<'static>,
     },
-    Net(Traffic),
+    Net(Arc<Traffic>),
     /// It has drawn this number at this place. This is kept as `Armed` is.
     Drew(Box<(u64, &'static Location<'static>)>),
     /// The program has noted this text. It is not part of the digest.
@@ -113,7 +114,7 @@ impl What {
             What::Ended(TaskEnd::Panicked) => 6,
             What::Ended(TaskEnd::Cancelled) => 7,
             What::Fault(fault) => 8 | (fault as u64) << 8,
-            What::Told(ref told) => 8 | (told.0 as u64) << 8,
+            What::Told(ref told) => 8 | (told.0? as u64) << 8,
             What::Disk(ref event) => 10 | event.word() << 8,
             What::Woken { .. }
             | What::Armed { .. }

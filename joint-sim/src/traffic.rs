@@ -2,6 +2,8 @@
 
 use std::{fmt, sync::Arc};
 
+use super::disk_event::digest_of;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     Sent,
@@ -17,6 +19,9 @@ pub(super) enum Event {
     Resumed,
 }
 
+/// The largest number of bytes of a message that are shown.
+const SHOWN: usize = 16;
+
 /// A host by its number, and a port there.
 pub(super) type End = (usize, u16);
 
@@ -26,8 +31,10 @@ pub(super) struct Traffic {
     event: Event,
     ports: [u16; 2],
     bytes: u32,
-    /// A digest of the bytes that were sent.
+    /// A digest of the bytes, if they are sent.
     digest: u32,
+    /// The first of the bytes.
+    start: [u8; SHOWN],
     pair: Arc<Pair>,
 }
 
@@ -39,18 +46,20 @@ pub(super) struct Pair {
 }
 
 impl Traffic {
-    pub(super) fn new(
-        event: Event,
-        ends: [End; 2],
-        bytes: usize,
-        digest: u64,
-        pair: Arc<Pair>,
-    ) -> Self {
+    pub(super) fn new(event: Event, ends: [End; 2], bytes: &[u8], pair: Arc<Pair>) -> Self {
+        let digest = match event {
+            Event::Sent => digest_of(bytes),
+            _ => 0,
+        };
+        let mut start = [0; SHOWN];
+        let shown = bytes.len().min(SHOWN);
+        start[..shown].copy_from_slice(&bytes[..shown]);
         Self {
             event,
             ports: ends.map(|(_, port)| port),
-            bytes: bytes as u32,
+            bytes: bytes.len() as u32,
             digest: (digest >> 32) as u32,
+            start,
             pair,
         }
     }
@@ -73,10 +82,13 @@ impl fmt::Display for Traffic {
         } = self;
         let names = &pair.names;
         let [from, to] = [0, 1].map(|end| format!("{}:{}", names[end], ports[end]));
+        let shown = SHOWN.min(*bytes as usize);
+        let more = if shown < *bytes as usize { ".." } else { "" };
+        let message = format!("b\"{}\"{more}", self.start[..shown].escape_ascii());
         match self.event {
-            Event::Sent => write!(f, "{from} sent {bytes} bytes to {to}"),
-            Event::Delivered => write!(f, "{to} received {bytes} bytes from {from}"),
-            Event::Lost => write!(f, "{bytes} bytes from {from} to {to} were lost"),
+            Event::Sent => write!(f, "{from} sent {bytes} bytes to {to}: {message}"),
+            Event::Delivered => write!(f, "{to} received {bytes} bytes from {from}: {message}"),
+            Event::Lost => write!(f, "{bytes} bytes from {from} to {to} were lost: {message}"),
             Event::Connected => write!(f, "{from} connected to {to}"),
             Event::Refused => write!(f, "{from} was refused a connection by {to}"),
             Event::Reset => write!(f, "{to} received a reset from {from}"),

@@ -271,7 +271,12 @@ impl World {
     }
 
     pub(super) fn note_text(&self, text: String) {
-        let event = self.event(self.acting(), What::Note(Arc::new(text)));
+        self.note_last(What::Note(Arc::new(text)));
+    }
+
+    /// Notes something that is not part of the digest, but of every report.
+    fn note_last(&self, what: What) {
+        let event = self.event(self.acting(), what);
         self.agenda.borrow_mut().record.add_last(event);
     }
 

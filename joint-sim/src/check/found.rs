@@ -89,14 +89,16 @@ impl Found {
         let is_task = |actor: &Actor| trace.named(*actor).is_some();
         let tasks = actors.into_iter().filter(is_task);
         let tasks = lines(tasks.map(|actor| trace.shown(actor)));
-        let first = |is_one: fn(&&Event) -> bool| {
-            lines(trace.events.iter().filter(is_one).take(MOST_DRAWN))
-        };
-        let drawn = first(|event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0));
-        let faults = first(|event| matches!(event.what, What::Told(_)));
+        let is_drawn = |event: &&Event| matches!(&event.what, What::Drew(drawn) if drawn.0 != 0);
+        let drawn = lines(trace.events.iter().filter(is_drawn).take(MOST));
+        let told = |event: &&Event| matches!(event.what, What::Told(_));
+        let faults = lines(folded(trace.events.iter().filter(told)));
         for (title, all) in [
             ("drawn, and not 0 (at most the first 20)", drawn),
-            ("the faults (at most the first 20)", faults),
+            (
+                "the faults (at most the first 20, and of equal ones the last)",
+                faults,
+            ),
             ("the tasks of these steps", tasks),
         ] {
             if !all.is_empty() {
@@ -200,9 +202,30 @@ impl Found {
     }
 }
 
-const MOST_DRAWN: usize = 20;
+/// The largest number of drawn numbers, and of different faults, that a report lists.
+const MOST: usize = 20;
 
 const MOST_EVENTS: usize = 20_000;
+
+/// Shows the first different events. Of equal ones, only the last is shown, with their number.
+fn folded<'a>(events: impl Iterator<Item = &'a Event>) -> Vec<String> {
+    let mut shown: Vec<(&Event, u64, usize)> = Vec::new();
+    for event in events {
+        match shown.iter().position(|(last, ..)| last.what == event.what) {
+            Some(place) => {
+                let (_, first, times) = shown.remove(place);
+                shown.push((event, first, times + 1));
+            }
+            None if shown.len() < MOST => shown.push((event, event.step(), 1)),
+            None => {}
+        }
+    }
+    let line = |(last, first, times)| match times {
+        1 => format!("{last}"),
+        _ => format!("{last}, {times} times since step {first}"),
+    };
+    shown.into_iter().map(line).collect()
+}
 
 fn folder() -> PathBuf {
     let set = |name| env::var_os(name).filter(|value: &OsString| !value.is_empty());
@@ -248,3 +271,26 @@ impl fmt::Debug for Found {
 }
 
 impl std::error::Error for Found {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[test]
+    fn of_equal_faults_the_last_is_shown_and_how_many_there_were() {
+        let events: Vec<_> = [(1, "a crashes"), (2, "b crashes"), (5, "a crashes")]
+            .map(|(step, text)| Event {
+                at: step,
+                step,
+                actor: Actor::MAIN,
+                what: What::Told(Arc::new((None, text.into()))),
+            })
+            .into();
+        let expected = [
+            "step 2, 2ns: fault: b crashes",
+            "step 5, 5ns: fault: a crashes, 2 times since step 1",
+        ];
+        assert_eq!(folded(events.iter()), expected);
+    }
+}

@@ -188,7 +188,10 @@ fn edges(run: &Kept) -> BTreeSet<u64> {
             }
             What::WaitWoken { by, place: at } => hash((before, at, place(by))),
             What::Fault(fault) => hash((before, fault as u64)),
-            What::Told(ref told) => hash((before, told.0 as u64)),
+            What::Told(ref told) => match told.0 {
+                Some(fault) => hash((before, fault as u64)),
+                None => continue,
+            },
             What::Ended(how) => hash((before, mem::discriminant(&how))),
             What::Net(ref event) => {
                 let before = mem::replace(&mut traffic, event.kind());

@@ -69,7 +69,12 @@ fn signed(chance: &mut Chance, bits: u32) -> i64 {
 impl World {
     pub(super) fn tell(&self, actor: Actor, fault: Fault, text: String) {
         self.count_fault(fault);
-        self.note(actor, What::Told(Arc::new((fault, text))));
+        self.note(actor, What::Told(Arc::new((Some(fault), text))));
+    }
+
+    /// Tells of a fault that the digest has in the events that it leads to.
+    pub(super) fn tell_apart(&self, text: String) {
+        self.note_last(What::Told(Arc::new((None, text))));
     }
 
     pub(super) fn host_name(&self, host: usize) -> Arc<str> {
@@ -145,10 +150,17 @@ impl World {
         let offset = signed(&mut self.chance(), OFFSET);
         let drift = signed(&mut self.chance(), DRIFT) as i32;
         let name = self.host_name(host);
-        let text = format!(
-            "the wall clock of `{name}` is set, {offset} ms from the true time, and its clocks gain \
-             {drift} µs each second"
-        );
+        let wall = match offset {
+            0 => String::from("to the true time"),
+            1.. => format!("{offset} ms ahead of the true time"),
+            _ => format!("{} ms behind the true time", -offset),
+        };
+        let rate = match drift {
+            0 => String::from("have the true rate"),
+            1.. => format!("gain {drift} µs each second"),
+            _ => format!("lose {} µs each second", -drift),
+        };
+        let text = format!("the wall clock of `{name}` is set {wall}, and its clocks {rate}");
         self.tell(self.acting(), Fault::Clock, text);
         self.set_clock(host, offset, drift);
     }

@@ -29,7 +29,7 @@ use self::{
 };
 use super::{World, with_own};
 use crate::{
-    disk_event::{DiskEvent, Op, before, digest_of, told},
+    disk_event::{DiskEvent, Op, before, told},
     faults::Fault,
     machine::{HostEnd, Machine, Machines, Main, Place, Power, Program, host, ip},
     reached::Reached,
@@ -121,32 +121,15 @@ impl Network {
     }
 
     pub(super) fn note_host(&mut self, world: &World, event: Event, host: usize) {
-        self.note(world, event, [(host, 0); 2], 0);
+        self.note(world, event, [(host, 0); 2], &[]);
     }
 
-    pub(super) fn note(&mut self, world: &World, event: Event, ends: [End; 2], bytes: usize) {
+    pub(super) fn note(&mut self, world: &World, event: Event, ends: [End; 2], bytes: &[u8]) {
         match event {
             Event::Lost => world.reach(Reached::Loss.text().into()),
             Event::Reset => world.reach(Reached::Reset.text().into()),
             _ => {}
         }
-        self.note_with(world, event, ends, bytes, 0);
-    }
-
-    /// Notes that these bytes are sent, which may be when a link fails.
-    pub(super) fn note_sent(&mut self, world: &World, ends: [End; 2], bytes: &[u8]) {
-        self.note_with(world, Event::Sent, ends, bytes.len(), digest_of(bytes));
-        world.may_cut(self, ends.map(|(host, _)| host));
-    }
-
-    fn note_with(
-        &mut self,
-        world: &World,
-        event: Event,
-        ends: [End; 2],
-        bytes: usize,
-        digest: u64,
-    ) {
         let hosts = ends.map(|(host, _)| host);
         let all = &self.machines.all;
         let pair = self.pairs.entry(hosts);
@@ -154,8 +137,14 @@ impl Network {
             let names = hosts.map(|host| all[host].name.clone());
             Arc::new(Pair { hosts, names })
         });
-        let traffic = Traffic::new(event, ends, bytes, digest, pair.clone());
-        world.note(world.acting(), What::Net(traffic));
+        let traffic = Traffic::new(event, ends, bytes, pair.clone());
+        world.note(world.acting(), What::Net(Arc::new(traffic)));
+    }
+
+    /// Notes that these bytes are sent, which may be when a link fails.
+    pub(super) fn note_sent(&mut self, world: &World, ends: [End; 2], bytes: &[u8]) {
+        self.note(world, Event::Sent, ends, bytes);
+        world.may_cut(self, ends.map(|(host, _)| host));
     }
 
     pub(super) fn open(

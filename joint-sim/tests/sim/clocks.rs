@@ -174,3 +174,26 @@ fn a_clock_that_stands_still_or_cannot_be_shown_is_refused() {
         says(&message, "a time after 1970");
     }
 }
+
+#[test]
+fn a_report_says_by_how_much_a_clock_is_ahead_or_behind() {
+    let mut sides = BTreeSet::new();
+    for seed in 0..20 {
+        let run = Builder::new(seed).faults(Faults::none().clocks(1.0));
+        let run = run.trace(true).run(async {
+            let millis = || wall_passed().as_millis() as i64;
+            sleep(100 * SECOND).await;
+            on_host(&Host::new("a"), move || async move { millis() }).await - millis()
+        });
+        let run = run.unwrap();
+        let (how, side) = match run.output {
+            0 => ("to the true time".into(), ""),
+            offset @ 1.. => (format!("{offset} ms ahead of the true time"), "ahead"),
+            offset => (format!("{} ms behind the true time", -offset), "behind"),
+        };
+        sides.insert(side);
+        let text = format!("the wall clock of `a` is set {how}, and its clocks ");
+        says(run.trace.unwrap(), &text);
+    }
+    assert!(sides.is_superset(&["ahead", "behind"].into()), "{sides:?}");
+}

@@ -176,3 +176,51 @@ fn a_failure_tells_of_the_last_faults() {
     says(&report, "fault: the wake-up of task 1 is late");
     says(&report, "fault: task 1 will be polled without reason");
 }
+
+/// The text of a run in which a host sends one datagram to the main future's.
+fn sends_one(seed: u64, faults: Faults) -> String {
+    let run = Builder::new(seed).faults(faults).trace(true);
+    let outcome = run.run(async {
+        let socket = net::UdpSocket::bind("0.0.0.0:1").await.unwrap();
+        Host::new("a").run(|| async {
+            let socket = net::UdpSocket::bind("0.0.0.0:7").await.unwrap();
+            socket.send_to(b"hello", "main:1").await.unwrap();
+            pending::<()>().await;
+        });
+        while timeout(300 * SECOND, socket.recv(&mut [0; 5]))
+            .await
+            .is_ok()
+        {}
+    });
+    let trace = outcome.unwrap().trace.unwrap();
+    let lines = trace.events().iter().map(|event| format!("{event}\n"));
+    lines.collect()
+}
+
+#[test]
+fn a_datagram_lost_late_or_doubled_by_a_fault_has_a_line() {
+    let told = "fault: what `a:7` sends to `main:1` ";
+    let line = "step 2, 0ns: 5 bytes from a:7 to main:1 were lost: b\"hello\"\n";
+    let lost = format!("{told}is lost\n{line}");
+    // It is sent at the beginning, so it arrives at the time that the line has as its delay.
+    let arrives = |text: &str, how: &str| {
+        let (_, rest) = text.split_once(&format!("{told}{how} after "))?;
+        let (delay, _) = rest.split_once('\n')?;
+        says(
+            text,
+            &format!(", {delay}: main:1 received 5 bytes from a:7"),
+        );
+        Some(())
+    };
+    let (mut losses, mut delays) = (0, 0);
+    for seed in 0..20 {
+        let text = sends_one(seed, Faults::none().loss(1.0));
+        losses += usize::from(text.contains(&lost));
+        delays += usize::from(arrives(&text, "arrives only").is_some());
+        let text = sends_one(seed, Faults::none().duplication(1.0));
+        arrives(&text, "arrives again").unwrap();
+        let text = sends_one(seed, Faults::none().clocks(1.0));
+        assert!(!text.contains(told), "{text}");
+    }
+    assert!(losses > 0 && losses + delays == 20, "{losses} {delays}");
+}

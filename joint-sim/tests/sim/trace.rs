@@ -338,22 +338,27 @@ fn events_of_the_network_name_hosts_and_ports() {
             stream.write_all(b"hello").await.unwrap();
             let socket = UdpSocket::bind("0.0.0.0:7").await.unwrap();
             socket.send_to(b"hi", "main:53").await.unwrap();
+            let long = [b"\0\xff\"".as_slice(), &[b'a'; 14]].concat();
+            socket.send_to(&long, "main:9").await.unwrap();
             sleep(HOUR).await;
         });
         let (stream, _) = listener.accept().await.unwrap();
         let end = Host::find("client").unwrap();
         stream.read_exact(&mut [0; 5]).await.unwrap();
         socket.recv(&mut [0; 2]).await.unwrap();
+        sleep(2 * MILLI).await;
         end.kill_program();
     });
     let trace = trace.to_string();
     for event in [
         ": host `client` started\n",
         ": client:49152 connected to main:80\n",
-        ": client:49152 sent 5 bytes to main:80\n",
-        " bytes from client:49152\n",
-        ": client:7 sent 2 bytes to main:53\n",
-        ": main:53 received 2 bytes from client:7\n",
+        ": client:49152 sent 5 bytes to main:80: b\"hello\"\n",
+        " bytes from client:49152: b\"",
+        ": client:7 sent 2 bytes to main:53: b\"hi\"\n",
+        ": main:53 received 2 bytes from client:7: b\"hi\"\n",
+        ": client:7 sent 17 bytes to main:9: b\"\\x00\\xff\\\"aaaaaaaaaaaaa\"..\n",
+        ": 17 bytes from client:7 to main:9 were lost: b\"\\x00\\xff\\\"aaaaaaaaaaaaa\"..\n",
         ": host `client` stopped\n",
     ] {
         says(&trace, event);

@@ -50,12 +50,12 @@ impl Network {
             Segment::Accept => {
                 end.is_established = true;
                 end.writers.wake(&mut self.machines.wakers);
-                self.note(world, Event::Connected, [to, from], 0);
+                self.note(world, Event::Connected, [to, from], &[]);
             }
             Segment::Data(bytes) if end.lives() && !(end.is_read_shut && end.is_write_shut) => {
                 end.inbox.extend(&bytes);
                 end.readers.wake(&mut self.machines.wakers);
-                self.note(world, Event::Delivered, [from, to], bytes.len());
+                self.note(world, Event::Delivered, [from, to], &bytes);
             }
             Segment::Data(bytes) => {
                 // Nobody will read it: there is no such connection, or it is aborted.
@@ -86,7 +86,7 @@ impl Network {
                     true => [from, to],
                     false => [to, from],
                 };
-                self.note(world, event, between, 0);
+                self.note(world, event, between, &[]);
                 self.break_end(id, 1 - side, kind);
             }
         }

@@ -18,7 +18,7 @@ use std::{
 
 use super::{
     Network, gone,
-    link::{RESEND, Way},
+    link::{Arrival, RESEND, Way},
 };
 use crate::{chance::About, faults::Fault, machine::Waiting, traffic, world::World};
 use joint_executor::hosted::StreamOptions;
@@ -258,16 +258,25 @@ impl Network {
         own.ok_or_else(gone)
     }
 
-    /// Tells of something that was sent and arrives late, by a fault.
-    pub(super) fn tell_late(&self, world: &World, between: [traffic::End; 2], delay: u64) {
-        if delay >= RESEND && world.has_late_messages() {
-            let name = |(host, port): traffic::End| (&self.machines.all[host].name, port);
-            let [(from, port), (to, to_port)] = between.map(name);
-            let delay = Duration::from_nanos(delay);
-            let text = format!(
-                "what `{from}:{port}` sends to `{to}:{to_port}` arrives only after {delay:?}"
-            );
-            world.tell(world.acting(), Fault::Loss, text);
+    /// Tells how something that was sent arrives, if that is by a fault.
+    pub(super) fn tell_fault(&self, world: &World, between: [traffic::End; 2], arrival: Arrival) {
+        let is_late = |delay: u64| delay >= RESEND && world.has_late_messages();
+        let fault = arrival.after.filter(|&delay| is_late(delay));
+        let fault = fault.map(|_| Fault::Loss);
+        if fault.is_none() && arrival.fault.is_none() {
+            return;
+        }
+        let name = |(host, port): traffic::End| (&self.machines.all[host].name, port);
+        let [(from, port), (to, to_port)] = between.map(name);
+        let how = match (arrival.after.map(Duration::from_nanos), arrival.fault) {
+            (None, _) => "is lost".into(),
+            (Some(delay), Some(Fault::Duplicate)) => format!("arrives again after {delay:?}"),
+            (Some(delay), _) => format!("arrives only after {delay:?}"),
+        };
+        let text = format!("what `{from}:{port}` sends to `{to}:{to_port}` {how}");
+        match fault {
+            Some(fault) => world.tell(world.acting(), fault, text),
+            None => world.tell_apart(text),
         }
     }
 
@@ -275,7 +284,11 @@ impl Network {
         let connection = known(&mut self.connections, id);
         let delay = self.links.stream_delay(world, connection.way(side));
         let between = connection.between(side);
-        self.tell_late(world, between, delay);
+        let arrival = Arrival {
+            after: Some(delay),
+            fault: None,
+        };
+        self.tell_fault(world, between, arrival);
         let connection = known(&mut self.connections, id);
         let pipe = &mut connection.pipes[side];
         pipe.last = pipe.last.max(world.now().saturating_add(delay));

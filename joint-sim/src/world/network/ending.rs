@@ -52,7 +52,7 @@ impl Network {
         let between = connection.between(side);
         connection.pipes[side].flying.clear();
         connection.pipes[side].is_stalled = false;
-        self.note(world, Event::TimedOut, between, 0);
+        self.note(world, Event::TimedOut, between, &[]);
         self.break_end(id, side, ErrorKind::TimedOut);
         self.forget_unused(id);
     }

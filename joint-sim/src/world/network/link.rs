@@ -178,6 +178,15 @@ const MOST_SENDS: u32 = 10;
 /// A direction: from one host to another.
 pub(crate) type Way = (usize, usize);
 
+/// How a datagram, or its double, arrives.
+#[derive(Clone, Copy)]
+pub(super) struct Arrival {
+    /// The delay in nanoseconds. `None` if it is lost, or there is no double.
+    pub(super) after: Option<u64>,
+    /// The fault that has decided it.
+    pub(super) fault: Option<Fault>,
+}
+
 #[derive(Default)]
 pub(crate) struct Links {
     pub(crate) default: Link,
@@ -240,11 +249,11 @@ impl Links {
         delay + self.latency(world, way)
     }
 
-    /// Draws how long a datagram takes, and how long its double takes. `None` is lost, or does not
-    /// exist.
-    pub(super) fn datagram_delays(&self, world: &World, way: Way) -> [Option<u64>; 2] {
+    /// Draws how a datagram arrives, and its double.
+    pub(super) fn datagram_arrivals(&self, world: &World, way: Way) -> [Arrival; 2] {
+        let arrives = |after, fault| Arrival { after, fault };
         if way.0 == way.1 {
-            return [Some(LOOPBACK), None];
+            return [arrives(Some(LOOPBACK), None), arrives(None, None)];
         }
         let link = self.link(way);
         let delay = || {
@@ -255,10 +264,10 @@ impl Links {
         let happens = |usual: f64, fault| {
             let rate = world.rate(fault);
             let happens = world.chance().happens(About::Network, usual.max(rate));
-            (happens, happens && rate > 0.0)
+            (happens, (happens && rate > 0.0).then_some(fault))
         };
-        let (is_lost, is_fault) = happens(link.loss, Fault::Loss);
-        let is_late = is_fault && world.chance().below(About::Network, 2) == 1;
+        let (is_lost, loss) = happens(link.loss, Fault::Loss);
+        let is_late = loss.is_some() && world.chance().below(About::Network, 2) == 1;
         let first = match is_lost {
             false => Some(delay()),
             true if is_late => {
@@ -267,12 +276,12 @@ impl Links {
             }
             true => None,
         };
-        let (is_doubled, is_fault) = happens(link.duplication, Fault::Duplicate);
+        let (is_doubled, doubling) = happens(link.duplication, Fault::Duplicate);
         let second = is_doubled.then(|| {
             world.reach(Reached::Duplicate.text().into());
-            delay() + if is_fault { world.some_lateness() } else { 0 }
+            delay() + doubling.map_or(0, |_| world.some_lateness())
         });
-        [first, second]
+        [arrives(first, loss), arrives(second, doubling)]
     }
 }
 

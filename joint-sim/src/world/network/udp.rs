@@ -202,13 +202,19 @@ impl Network {
         };
         let between = flying.between();
         self.note_sent(world, between, message);
-        let [first, double] = self.links.datagram_delays(world, way);
-        if first.is_none() || self.links.is_cut(way) {
-            self.note(world, Event::Lost, between, message.len());
+        let arrivals = self.links.datagram_arrivals(world, way);
+        let is_cut = self.links.is_cut(way);
+        if is_cut || arrivals[0].after.is_none() {
+            if !is_cut {
+                self.tell_fault(world, between, arrivals[0]);
+            }
+            self.note(world, Event::Lost, between, message);
         } else {
-            for delay in first.into_iter().chain(double) {
-                self.tell_late(world, between, delay);
-                flying.clone().arrive_after(world, delay);
+            for arrival in arrivals {
+                self.tell_fault(world, between, arrival);
+                if let Some(delay) = arrival.after {
+                    flying.clone().arrive_after(world, delay);
+                }
             }
         }
         Ok(message.len())
@@ -219,22 +225,22 @@ impl Network {
             let delay = until - world.now() + self.links.latency(world, flying.way);
             return flying.arrive_after(world, delay);
         }
-        let (between, length, way) = (flying.between(), flying.message.len(), flying.way);
+        let (between, message, way) = (flying.between(), flying.message, flying.way);
         if !self.is_open(way) {
-            return self.note(world, Event::Lost, between, length);
+            return self.note(world, Event::Lost, between, &message);
         }
         let id = self.ports.get(&(way.1, Protocol::Udp, flying.to.port()));
         let receiver = id.and_then(|id| self.datagrams.get_mut(id));
         match receiver.filter(|receiver| receiver.receives(flying.from, flying.to)) {
-            Some(receiver) if receiver.queued + length <= ROOM => {
-                receiver.queued += length;
-                receiver.queue.push_back((flying.message, flying.from));
+            Some(receiver) if receiver.queued + message.len() <= ROOM => {
+                receiver.queued += message.len();
+                receiver.queue.push_back((message.clone(), flying.from));
                 receiver.waiting.wake(&mut self.machines.wakers);
-                self.note(world, Event::Delivered, between, length);
+                self.note(world, Event::Delivered, between, &message);
             }
-            Some(_) => self.note(world, Event::Lost, between, length),
+            Some(_) => self.note(world, Event::Lost, between, &message),
             None => {
-                self.note(world, Event::Lost, between, length);
+                self.note(world, Event::Lost, between, &message);
                 if let Some(sender) = flying.sender {
                     self.refuse(world, way, sender);
                 }
@@ -245,7 +251,7 @@ impl Network {
     /// Tells a connected sender that nobody receives its message.
     fn refuse(&self, world: &World, way: Way, sender: u64) {
         let back = (way.1, way.0);
-        let [Some(delay), _] = self.links.datagram_delays(world, back) else {
+        let Some(delay) = self.links.datagram_arrivals(world, back)[0].after else {
             return;
         };
         world.network_at(world.now().saturating_add(delay), move |_, network| {

@@ -200,7 +200,10 @@ fn a_report_shows_what_has_led_to_the_failure() {
         "log:1 received a reset from client:",
         "woken by the network",
     ];
-    let clock = ["fault: the wall clock of `", " ms from the true time"];
+    let clock = [
+        "fault: the wall clock of `",
+        " ms behind the true time, and its clocks ",
+    ];
     let services = [
         crashes::acknowledged_before_sync as fn(Version) -> Service,
         messages::order_across_reconnect,
