@@ -474,6 +474,7 @@ impl Check {
         if !again.ended.as_ref().is_err_and(is_like) {
             let third = run(&found.plan, &self.keeping());
             found.does_not_repeat(again.kept.trace.difference(&third.kept.trace));
+            found.note += &again.kept.trace.real();
             return found;
         }
         found.fingerprint = Some(Fingerprint::of(&again.kept.trace, again.steps));

@@ -101,8 +101,9 @@
 //!
 //! On Linux the clocks of `std::time` are those of the simulation as well, and `getrandom` gives
 //! numbers that the run draws: this crate defines `clock_gettime` and `getrandom` of the C library,
-//! which ask the system outside of a run. A poll that reads a clock more than a hundred times, as a
-//! wait of std with a limit does, finds that time passes.
+//! which ask the system outside of a run. It defines `open64`, `mkdir`, `rename`, `unlink` and
+//! `socket` as well, by which std changes files and opens sockets. A poll that reads a clock more
+//! than a hundred times, as a wait of std with a limit does, finds that time passes.
 //!
 //! Each random number that the program draws is a decision, too. A check shrinks the first 4,096.
 //! If a run draws more often than the one before, the seed decides the rest, so a loop that draws
@@ -254,6 +255,8 @@
 //! | a timer made before the run | failure once it wakes a task | `async { sleep(second).await }` |
 //! | an instant from outside of the run | on Linux it is years later than all of the run, which begins at the same time each time | [`time::now`](joint_executor::time::now) inside |
 //! | `std::time` where the system is not Linux | real time | [`time::now`](joint_executor::time::now), [`time::wall`](joint_executor::time::wall) |
+//! | `std::fs` | it acts for real. What is written, no crash takes back, and the next run finds it. On Linux with glibc the report names the first file that is opened to write, renamed or removed, and the first folder that is created | [`fs`] |
+//! | a socket of `std::net` | on Linux error of kind `Unsupported`, and the report says so; on other systems it is real | the TCP and UDP sockets of [`io`](joint_executor::io) |
 //! | `std::thread::sleep` | it sleeps for real | [`time::sleep`](joint_executor::time::sleep()) |
 //! | a channel or lock of `std` that blocks | the process is aborted with a report, after [`Builder::max_poll_time`]; in `spawn_blocking` the run fails instead, after [`Builder::max_call_time`] | [`oneshot`](joint::oneshot) |
 //!

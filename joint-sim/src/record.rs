@@ -100,6 +100,10 @@ pub(super) enum What {
     Drew(Box<(u64, &'static Location<'static>)>),
     /// The program has noted this text. It is not part of the digest.
     Note(Arc<String>),
+    /// It has done this outside of the simulation, for the first time. It is not part of the
+    /// digest.
+    #[cfg_attr(any(miri, not(target_os = "linux")), allow(dead_code))]
+    Real(Arc<String>),
 }
 
 impl What {
@@ -120,7 +124,8 @@ impl What {
             | What::Armed { .. }
             | What::WaitWoken { .. }
             | What::Drew(_)
-            | What::Note(_) => return None,
+            | What::Note(_)
+            | What::Real(_) => return None,
             What::Net(ref traffic) => 9 | traffic.word() << 8,
         })
     }
@@ -287,6 +292,7 @@ impl fmt::Display for Event {
             What::Net(traffic) => write!(f, "{traffic}"),
             What::Drew(drawn) => write!(f, "{actor} drew {} at {}", drawn.0, drawn.1),
             What::Note(text) => write!(f, "{actor} noted: {text}"),
+            What::Real(text) => write!(f, "{actor} {text}"),
         }
     }
 }

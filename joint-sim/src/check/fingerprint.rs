@@ -63,7 +63,11 @@ impl Fingerprint {
                 before + 1
             ),
         };
-        Some(text + ", so the program is another one, or the seed does not decide everything\n")
+        let why = match trace.real().is_empty() {
+            true => "so the program is another one, or the seed does not decide everything",
+            false => "which may be due to what it did for real, as listed below",
+        };
+        Some(format!("{text}, {why}\n"))
     }
 }
 

@@ -105,6 +105,7 @@ impl Found {
                 self.details += &format!("{title}:\n{all}");
             }
         }
+        self.details += &trace.real();
         match self.write(trace) {
             Ok(files) => self.files = files.into(),
             Err(error) => self.note += &format!("the steps could not be written: {error}\n"),

@@ -4,7 +4,7 @@ mod perfetto;
 
 use std::fmt::{self, Write};
 
-use super::record::{Actor, Event, Named, What, fold};
+use super::record::{Actor, Event, Named, What, fold, lines};
 
 /// Everything that has happened in a run, if [`Builder::trace`](super::Builder::trace) asked for
 /// it.
@@ -48,12 +48,24 @@ impl Trace {
         }
     }
 
-    /// Returns the task's own name, or else the file and the line of its spawn.
+    /// Lists what the run did for real, if it did.
+    pub(super) fn real(&self) -> String {
+        match lines(self.events.iter().filter(|event| is_real(event))) {
+            none if none.is_empty() => none,
+            real => format!("done for real, so that another run may differ:\n{real}"),
+        }
+    }
+
     /// Says where another run differs that should be the same.
     pub(super) fn difference(&self, other: &Self) -> Option<String> {
-        let pairs = self.events.iter().zip(&other.events);
+        // Programs give files names that differ from run to run.
+        let [own, others] = [self, other].map(|trace| {
+            let simulated = trace.events.iter().filter(|event| !is_real(event));
+            simulated.collect::<Vec<_>>()
+        });
+        let pairs = own.iter().zip(&others);
         let same = pairs.take_while(|(one, other)| one == other).count();
-        let (first, second) = (self.events.get(same), other.events.get(same));
+        let (first, second) = (own.get(same).copied(), others.get(same).copied());
         if first.is_none() && second.is_none() {
             return None;
         }
@@ -68,8 +80,8 @@ impl Trace {
             shown(self, first),
             shown(other, second),
         );
-        let ran = |event: &&Event| matches!(event.what, What::Ran { .. });
-        if let Some(before) = self.events[..same].iter().rfind(ran) {
+        let ran = |event: &&&Event| matches!(event.what, What::Ran { .. });
+        if let Some(before) = own[..same].iter().rfind(ran) {
             let before = self.shown(before.actor);
             let _ = writeln!(text, "the last that ran before it: {before}");
         }
@@ -78,6 +90,7 @@ impl Trace {
         Some(text)
     }
 
+    /// Returns the task's own name, or else the file and the line of its spawn.
     fn short_name(&self, actor: Actor) -> String {
         let Some(named) = self.named(actor) else {
             return String::new();
@@ -90,6 +103,10 @@ impl Trace {
             }
         }
     }
+}
+
+fn is_real(event: &Event) -> bool {
+    matches!(event.what, What::Real(_))
 }
 
 impl fmt::Display for Trace {

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
 };
 
 use super::{
@@ -36,6 +36,9 @@ pub(super) struct Ending {
     pub(super) stuck: Cell<Option<Failure>>,
     pub(super) is_abandoned: Cell<bool>,
     pub(super) reached: RefCell<Counts>,
+    /// The kinds of what the program has done for real.
+    #[cfg_attr(any(miri, not(target_os = "linux")), allow(dead_code))]
+    pub(super) real: RefCell<BTreeSet<&'static str>>,
 }
 
 /// The decisions and the events of a run whose settings say that they are kept.

@@ -2,6 +2,7 @@
 
 use std::{
     ffi::{c_uint, c_void},
+    fs,
     sync::{Condvar, Mutex, mpsc},
     time::{Instant, SystemTime},
 };
@@ -116,4 +117,120 @@ fn a_sleep_that_is_due_meanwhile_fires_after_the_poll() {
         while start.elapsed() < HOUR {}
         assert!(sleeper.await >= HOUR);
     });
+}
+
+/// A folder of this process for a test. It does not exist yet.
+fn new_folder(name: &str) -> PathBuf {
+    let folder = env::temp_dir().join(format!("joint-sim-{name}-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    folder
+}
+
+/// What a program does for real, as its trace says, without the times.
+fn done_for_real(trace: sim::Trace) -> Vec<String> {
+    let all = trace.events().iter().map(|event| event.to_string());
+    let real = all.filter(|event| event.contains(" real "));
+    let did = real.map(|event| event.split_once(": ").unwrap().1.to_owned());
+    did.collect()
+}
+
+#[test]
+fn what_std_does_for_real_is_told_once_and_no_socket_is_opened() {
+    let folder = new_folder("told");
+    let [one, two] = ["one", "two"].map(|name| folder.join(name));
+    let run = |folder: PathBuf, one: PathBuf, two: PathBuf| {
+        Builder::new(1).trace(true).run(async move {
+            let host = Host::new("a");
+            host.run(move || {
+                let folder = folder.clone();
+                async move {
+                    let _created = OnDrop(|| fs::create_dir(&folder).unwrap());
+                    pending::<()>().await;
+                }
+            });
+            sleep(SECOND).await;
+            host.kill();
+            let file = one.clone();
+            spawn_blocking(move || fs::write(file, "1").unwrap()).await;
+            fs::write(&one, "2").unwrap();
+            fs::rename(&one, &two).unwrap();
+            assert_eq!(fs::read(&two).unwrap(), b"2");
+            fs::remove_file(&two).unwrap();
+            fs::write("/dev/null", "3").unwrap();
+            let address = "127.0.0.1:0";
+            let refused = |error: io::Error| assert_eq!(error.kind(), ErrorKind::Unsupported);
+            refused(std::net::UdpSocket::bind(address).unwrap_err());
+            refused(std::net::TcpListener::bind(address).unwrap_err());
+            refused(std::net::TcpStream::connect("127.0.0.1:1").unwrap_err());
+        })
+    };
+    let trace = run(folder.clone(), one.clone(), two)
+        .unwrap()
+        .trace
+        .unwrap();
+    let file = |actor: &str, did: &str, path: &PathBuf| {
+        format!(
+            "{actor} {did} {path:?} in the real file system: `std::fs` acts for real in a \
+             simulation, use `joint_sim::fs`"
+        )
+    };
+    let expected = [
+        file("main", "created the folder", &folder),
+        file("task 2", "opened to write", &one),
+        file("main", "renamed", &one),
+        file("main", "removed", &folder.join("two")),
+        "main was refused a socket of the real network: use those of `joint_executor::io`".into(),
+    ];
+    assert_eq!(done_for_real(trace), expected);
+    // Outside of a run, everything is as usual.
+    fs::remove_dir(&folder).unwrap();
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let missing = fs::write(&one, "").unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+}
+
+#[test]
+fn a_panic_hook_acts_for_real_and_nothing_says_so() {
+    let says_nothing = || {
+        let folder = new_folder("hook");
+        let file = folder.clone();
+        std::panic::set_hook(Box::new(move |_| {
+            fs::create_dir(&file).unwrap();
+            std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        }));
+        let run = Builder::new(1).trace(true).run(async {
+            let _ = catch_unwind(|| panic!("on purpose"));
+        });
+        fs::remove_dir(folder).unwrap();
+        assert_eq!(done_for_real(run.unwrap().trace.unwrap()), [""; 0]);
+    };
+    in_process(|_| {}, says_nothing);
+}
+
+#[test]
+fn a_replay_that_differs_names_what_was_done_for_real() {
+    let file = new_folder("left");
+    let program = || async {
+        if !file.exists() {
+            fs::write(&file, "left").unwrap();
+        }
+        for _ in 0..fs::read(&file).unwrap().len() {
+            yield_now().await;
+        }
+        panic!("on purpose");
+    };
+    let check = Check::new().canary(0).shrink_runs(0);
+    let found = crate::found(&check, program);
+    fs::write(&file, "").unwrap();
+    let listed = "done for real, so that another run may differ:\n";
+    assert!(!found.to_string().contains(listed), "{found}");
+    let replay = Check::new().replay(found.replay());
+    fs::remove_file(&file).unwrap();
+    let again = crate::found(&replay, program);
+    says(
+        &again,
+        &format!("{listed}  step 1, 0ns: main opened to write {file:?} in the real "),
+    );
+    fs::write(&file, "longer").unwrap();
+    fs::remove_file(&file).unwrap();
 }

@@ -75,12 +75,12 @@ fn datagrams_are_tried_and_their_sender_is_seen_first() {
 
 #[test]
 fn what_needs_a_descriptor_says_so() {
+    let std = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     sim::run(1, async {
         let (client, server) = pair().await;
         let message = panic_text(|| client.get_ref().take_error());
         says(message, "has no descriptor");
         assert_eq!(kind(server.into_std()), ErrorKind::Unsupported);
-        let std = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
         assert_eq!(kind(UdpSocket::try_from(std)), ErrorKind::Unsupported);
         says(format!("{client:?}"), "127.0.0.1:49153");
     });
