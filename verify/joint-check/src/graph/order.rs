@@ -68,10 +68,10 @@ impl Graph {
             };
             let is_known = |event: &&Event| event.id.is_in(hb) && is_ordered(event);
             let event = self.accesses(place, thread).find(is_known)?;
-            if event.kind.is_read() {
-                event.source
-            } else {
+            if event.kind.is_write() {
                 Some(event.id)
+            } else {
+                event.source
             }
         };
         let known = core::array::from_fn::<_, MAX_THREADS, _>(|thread| known(thread as u8));

@@ -40,6 +40,26 @@ fn a_plain_load_races_with_a_write_and_with_nothing_else() {
     assert_fails("data race", run(stores));
 }
 
+/// It had hidden what its own thread had written before.
+#[test]
+fn a_plain_load_hides_no_write_of_its_thread() {
+    count(|| {
+        let all = [0; 2].map(AtomicUsize::new);
+        let [data, flag] = &all;
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                if flag.load(Acquire) == 1 {
+                    assert_eq!(data.load(Relaxed), 1);
+                }
+            });
+            data.store(1, Relaxed);
+            // SAFETY: no other thread writes there.
+            assert_eq!(unsafe { data.unsync_load() }, 1);
+            flag.store(1, Release);
+        });
+    });
+}
+
 #[test]
 fn orderings_that_an_operation_cannot_have_panic() {
     type Does = fn(&AtomicUsize, Ordering);
