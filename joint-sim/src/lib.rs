@@ -255,7 +255,7 @@
 //! | a timer made before the run | failure once it wakes a task | `async { sleep(second).await }` |
 //! | an instant from outside of the run | on Linux it is years later than all of the run, which begins at the same time each time | [`time::now`](joint_executor::time::now) inside |
 //! | `std::time` where the system is not Linux | real time | [`time::now`](joint_executor::time::now), [`time::wall`](joint_executor::time::wall) |
-//! | `std::fs` | it acts for real. What is written, no crash takes back, and the next run finds it. On Linux with glibc the report names the first file that is opened to write, renamed or removed, and the first folder that is created | [`fs`] |
+//! | `std::fs` | it is real: no crash undoes a write, and the next run sees it. On Linux with glibc the report names the first file opened to write, renamed or removed, and the first folder created | [`fs`] |
 //! | a socket of `std::net` | on Linux error of kind `Unsupported`, and the report says so; on other systems it is real | the TCP and UDP sockets of [`io`](joint_executor::io) |
 //! | `std::thread::sleep` | it sleeps for real | [`time::sleep`](joint_executor::time::sleep()) |
 //! | a channel or lock of `std` that blocks | the process is aborted with a report, after [`Builder::max_poll_time`]; in `spawn_blocking` the run fails instead, after [`Builder::max_call_time`] | [`oneshot`](joint::oneshot) |

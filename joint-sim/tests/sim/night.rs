@@ -45,11 +45,6 @@ fn a_fault_within_a_fault_is_found_in_fewer_runs_than_by_seeds() {
     says(again, "everything went wrong");
 }
 
-fn folder(name: &str) -> PathBuf {
-    let own = format!("joint-sim-{name}-{}", std::process::id());
-    env::temp_dir().join(own)
-}
-
 #[test]
 fn a_corpus_leads_the_next_night_to_where_the_last_one_ended() {
     let folder = folder("corpus");

@@ -48,6 +48,14 @@ pub(crate) type Program = fn() -> Pin<Box<dyn Future<Output = ()>>>;
 
 pub(crate) const MILLI: Duration = Duration::from_millis(1);
 
+/// A path of this process for a test, where no folder is left of an earlier one.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let own = format!("joint-sim-{name}-{}", std::process::id());
+    let folder = env::temp_dir().join(own);
+    let _ = std::fs::remove_dir_all(&folder);
+    folder
+}
+
 /// How an operation has failed.
 pub(crate) fn kind<T>(result: io::Result<T>) -> ErrorKind {
     result.map(drop).unwrap_err().kind()

@@ -119,14 +119,7 @@ fn a_sleep_that_is_due_meanwhile_fires_after_the_poll() {
     });
 }
 
-/// A folder of this process for a test. It does not exist yet.
-fn new_folder(name: &str) -> PathBuf {
-    let folder = env::temp_dir().join(format!("joint-sim-{name}-{}", std::process::id()));
-    let _ = fs::remove_dir_all(&folder);
-    folder
-}
-
-/// What a program does for real, as its trace says, without the times.
+/// Returns what the trace says was done for real, without the times.
 fn done_for_real(trace: sim::Trace) -> Vec<String> {
     let all = trace.events().iter().map(|event| event.to_string());
     let real = all.filter(|event| event.contains(" real "));
@@ -136,7 +129,7 @@ fn done_for_real(trace: sim::Trace) -> Vec<String> {
 
 #[test]
 fn what_std_does_for_real_is_told_once_and_no_socket_is_opened() {
-    let folder = new_folder("told");
+    let folder = folder("told");
     let [one, two] = ["one", "two"].map(|name| folder.join(name));
     let run = |folder: PathBuf, one: PathBuf, two: PathBuf| {
         Builder::new(1).trace(true).run(async move {
@@ -192,7 +185,7 @@ fn what_std_does_for_real_is_told_once_and_no_socket_is_opened() {
 #[test]
 fn a_panic_hook_acts_for_real_and_nothing_says_so() {
     let says_nothing = || {
-        let folder = new_folder("hook");
+        let folder = folder("hook");
         let file = folder.clone();
         std::panic::set_hook(Box::new(move |_| {
             fs::create_dir(&file).unwrap();
@@ -209,7 +202,7 @@ fn a_panic_hook_acts_for_real_and_nothing_says_so() {
 
 #[test]
 fn a_replay_that_differs_names_what_was_done_for_real() {
-    let file = new_folder("left");
+    let file = folder("left");
     let program = || async {
         if fs::exists(&file).unwrap() {
             yield_now().await;

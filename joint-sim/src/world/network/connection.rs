@@ -260,10 +260,9 @@ impl Network {
 
     /// Tells how something that was sent arrives, if that is by a fault.
     pub(super) fn tell_fault(&self, world: &World, between: [traffic::End; 2], arrival: Arrival) {
-        let is_late = |delay: u64| delay >= RESEND && world.has_late_messages();
-        let fault = arrival.after.filter(|&delay| is_late(delay));
-        let fault = fault.map(|_| Fault::Loss);
-        if fault.is_none() && arrival.fault.is_none() {
+        let is_resent = arrival.after.is_some_and(|delay| delay >= RESEND);
+        let is_late = is_resent && world.has_late_messages();
+        if !is_late && arrival.fault.is_none() {
             return;
         }
         let name = |(host, port): traffic::End| (&self.machines.all[host].name, port);
@@ -274,9 +273,9 @@ impl Network {
             (Some(delay), _) => format!("arrives only after {delay:?}"),
         };
         let text = format!("what `{from}:{port}` sends to `{to}:{to_port}` {how}");
-        match fault {
-            Some(fault) => world.tell(world.acting(), fault, text),
-            None => world.tell_apart(text),
+        match is_late {
+            true => world.tell(world.acting(), Fault::Loss, text),
+            false => world.tell_apart(text),
         }
     }
 
