@@ -23,7 +23,7 @@ pub(super) enum Kind {
     Panic(u8),
     /// Is pending this many times.
     Pause(u8),
-    /// Waits so many seconds.
+    /// Waits this many seconds.
     Delay(u8),
     Wait(usize),
     /// Opens a gate, or breaks its promise.
@@ -99,7 +99,7 @@ pub(super) enum Fails {
 struct Random {
     state: u64,
     numbers: usize,
-    /// What a program has more of than of anything else.
+    /// Chooses the kind that this program has most of.
     favourite: usize,
 }
 

@@ -201,6 +201,11 @@ impl Policy<u8> for Recording {
     }
 }
 
+/// The output of a combinator that waits for all.
+fn coded(outs: impl IntoIterator<Item = Out>) -> Out {
+    Ok(folded(outs.into_iter().map(code)))
+}
+
 fn list(codes: impl IntoIterator<Item = Option<u8>>) -> u8 {
     folded(codes.into_iter().map(optional))
 }
@@ -234,12 +239,8 @@ macro_rules! tuple {
                     Group::TryAll => kept(try_all(children), |values| {
                         values.map(|($($child,)+)| folded([$($child),+]))
                     }),
-                    Group::All => kept(all(children), |($($child,)+)| {
-                        Ok(folded([$($child),+].map(code)))
-                    }),
-                    _ => kept(all_ready(children), |($($child,)+)| {
-                        Ok(folded([$($child),+].map(code)))
-                    }),
+                    Group::All => kept(all(children), |($($child,)+)| coded([$($child),+])),
+                    _ => kept(all_ready(children), |($($child,)+)| coded([$($child),+])),
                 }
             })+
             _ => unreachable!("there are 2 to 8"),
@@ -259,17 +260,9 @@ fn group(group: Group, shape: Shape, children: Vec<Recorded>) -> Boxed {
             )
         }
         (Group::Race, _) => list!(shape, children, race, |(_, out)| out),
-        (Group::All, _) => {
-            list!(shape, children, all, |outs| Ok(folded(
-                outs.into_iter().map(code)
-            )))
-        }
+        (Group::All, _) => list!(shape, children, all, coded),
         (Group::TryAll, _) => list!(shape, children, try_all, |values| values.map(folded)),
-        (Group::AllReady, _) => {
-            list!(shape, children, all_ready, |outs| Ok(folded(
-                outs.into_iter().map(code)
-            )))
-        }
+        (Group::AllReady, _) => list!(shape, children, all_ready, coded),
         (Group::Any, _) => list!(shape, children, any, |first| match first {
             Ok((child, value)) => Ok(folded([child as u8, value])),
             Err(errors) => Err(folded(errors)),

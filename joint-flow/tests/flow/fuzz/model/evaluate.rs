@@ -10,7 +10,6 @@ use super::{
     },
     Collection, Step, Stop, Stream, World, difference,
     group::Member,
-    unwind,
 };
 
 pub(super) struct Node {
@@ -130,7 +129,8 @@ impl World<'_> {
         let polled = match self.evaluate(node, is_first) {
             Err(Stop::Panic(code)) if !node.is_combinator() => {
                 let state = mem::replace(&mut node.state, State::Plain);
-                return unwind(code, self.drop_state(state, &node.expression.kind));
+                self.drop_state(state, &node.expression.kind)?;
+                return Err(Stop::Panic(code));
             }
             polled => polled?,
         };

@@ -23,12 +23,6 @@ enum Stop {
     Panic(u8),
 }
 
-/// Runs what runs while the program panics, and then passes the panic on.
-fn unwind<T>(code: u8, cleanup: Step) -> Step<T> {
-    cleanup?;
-    Err(Stop::Panic(code))
-}
-
 fn difference<T>(what: impl Into<String>) -> Step<T> {
     Err(Stop::Difference(what.into()))
 }
