@@ -227,7 +227,8 @@ struct Lane {
     is_endless: bool,
     /// How many of the last iterations differed only in what the thread counts itself.
     counted: usize,
-    /// What has freed the locations that it has made, by the numbers of the steps that made them.
+    /// The drops that ended the atomics and cells that it has made, by the index of the step that
+    /// made each. With a map, a model of 10,318 executions took a fifth longer.
     freed: Vec<Option<Freed>>,
     /// How many atomic accesses it has done.
     accesses: usize,

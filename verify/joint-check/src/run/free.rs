@@ -176,7 +176,7 @@ impl Run {
         ended.or(gone)
     }
 
-    /// What has freed a location by its drop.
+    /// Returns the drop that ended an atomic or a cell, if any.
     fn dropped(&self, place: Id) -> Option<Freed> {
         let made = &self.lanes[usize::from(place.thread)].freed;
         *made.get(usize::from(place.index))?
