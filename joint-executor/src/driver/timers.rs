@@ -2,18 +2,18 @@
 //! of all threads that are not workers.
 //!
 //! The queue is under a lock. Usually only its owner takes the lock. It is held to fire a batch at
-//! most, or to remove entries of timers that were given up. No code of a user runs under it. Wakers
-//! are cloned before the lock is taken, and dropped and woken after it is released, because each of
-//! these may panic, or may arm and drop other timers here.
+//! most, to sort, or to remove entries of timers that were given up. No code of a user runs under
+//! it. Wakers are cloned before the lock is taken, and dropped and woken after it is released,
+//! because each of these may panic, or may arm and drop other timers here.
 //!
 //! | operation | cost for n timers | what is done outside the lock |
 //! |---|---|---|
-//! | insert | O(log n), and O(1) if none is later or on average | the caller has cloned the waker |
+//! | insert | O(log n), and O(1) while nothing has been sorted | the caller has cloned the waker |
 //! | poll, if fired or with the registered waker | O(1) | |
 //! | poll, with another waker | O(1), locks twice | the clone before the second lock, the drop of the old waker after it |
 //! | remove | O(1) on average, and O(n) at times | the caller drops the waker |
-//! | fire | one load if nothing is due; O(log n) for each, given up or not | the caller wakes |
-//! | settle | O(1), and O(log n) for each that was given up | |
+//! | fire | one load if nothing is due; O(log n) on average for each, given up or not, and O(n) at times | the caller wakes |
+//! | settle | O(1), and as to fire for each that was given up | |
 //!
 //! Beside the lock is the earliest deadline, for threads that must know how long they may sleep. It
 //! is written under the lock. It is a hint, because the queue may have changed since, and because
@@ -22,6 +22,7 @@
 //! can rely on.
 
 mod queue;
+mod quickheap;
 
 use alloc::vec::Vec;
 use core::{

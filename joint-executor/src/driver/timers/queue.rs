@@ -15,12 +15,12 @@
 //! Equal deadlines are ordered by their turn, a number that grows with each insertion. When the
 //! numbers run out, the dead entries are removed and the others are numbered anew.
 
-use alloc::{boxed::Box, collections::BinaryHeap, vec::Vec};
-use core::{cmp::Reverse, mem, num::NonZeroU32};
+use alloc::{boxed::Box, vec::Vec};
+use core::{mem, num::NonZeroU32};
 
 use slab::Slab;
 
-use super::super::clock::NEVER;
+use super::{super::clock::NEVER, quickheap::Quickheap};
 use crate::policy::MANY;
 
 /// From the highest bits on: the deadline, the turn and the place. One number is compared faster
@@ -61,7 +61,7 @@ struct Slot<W> {
 
 pub(super) struct Queue<W> {
     slots: Slab<Slot<W>>,
-    heap: BinaryHeap<Reverse<Entry>>,
+    heap: Quickheap<Entry>,
     /// The number of dead entries in the heap.
     dead: usize,
     /// The turn of the next insertion.
@@ -72,7 +72,7 @@ impl<W> Queue<W> {
     pub(super) const fn new() -> Self {
         Self {
             slots: Slab::new(),
-            heap: BinaryHeap::new(),
+            heap: Quickheap::new(),
             dead: 0,
             turn: NonZeroU32::MIN,
         }
@@ -80,14 +80,13 @@ impl<W> Queue<W> {
 
     /// Returns the deadline of the first entry, or `NEVER`. No armed timer is earlier.
     pub(super) fn earliest(&self) -> u64 {
-        self.heap.peek().map_or(NEVER, |first| first.0.deadline())
+        self.heap.first().map_or(NEVER, Entry::deadline)
     }
 
     /// Removes the dead entries before the first that is alive. Until the next release,
     /// [`earliest`](Queue::earliest) is the deadline of an armed timer.
     pub(super) fn settle(&mut self) {
-        while self.dead > 0
-            && !(self.heap.peek()).is_some_and(|first| first.0.is_alive(&self.slots))
+        while self.dead > 0 && !(self.heap.first()).is_some_and(|first| first.is_alive(&self.slots))
         {
             self.heap.pop();
             self.dead -= 1;
@@ -100,7 +99,7 @@ impl<W> Queue<W> {
         let place = place.expect("at most 4 billion timers are armed on one worker");
         let (value, turn) = (Some(value), self.turn);
         slot.insert(Slot { value, turn });
-        self.heap.push(Reverse(Entry::new(deadline, turn, place)));
+        self.heap.push(Entry::new(deadline, turn, place));
         self.turn = match turn.checked_add(1) {
             Some(next) => next,
             None => self.begin_anew(),
@@ -119,7 +118,7 @@ impl<W> Queue<W> {
         if self.earliest() > now {
             return None;
         }
-        let first = self.heap.pop()?.0;
+        let first = self.heap.pop()?;
         self.slots[first.place()].value.take()
     }
 
@@ -138,7 +137,7 @@ impl<W> Queue<W> {
 
     #[cfg(feature = "dump")]
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
-        for Reverse(entry) in &self.heap {
+        for entry in self.heap.iter() {
             if let Some(Slot {
                 value: Some(value), ..
             }) = entry.slot(&self.slots)
@@ -154,7 +153,7 @@ impl<W> Queue<W> {
     }
 
     fn bury(&mut self) {
-        self.heap.retain(|entry| entry.0.is_alive(&self.slots));
+        self.heap.retain(|entry| entry.is_alive(&self.slots));
         self.dead = 0;
     }
 
@@ -162,15 +161,14 @@ impl<W> Queue<W> {
     #[cold]
     fn begin_anew(&mut self) -> NonZeroU32 {
         self.bury();
-        let mut entries = mem::take(&mut self.heap).into_sorted_vec();
         let mut turn = NonZeroU32::MIN;
-        for Reverse(entry) in entries.iter_mut().rev() {
+        for entry in self.heap.take_sorted() {
             let place = entry.place();
-            *entry = Entry::new(entry.deadline(), turn, place as u32);
+            self.heap
+                .push(Entry::new(entry.deadline(), turn, place as u32));
             self.slots[place].turn = turn;
             turn = turn.saturating_add(1);
         }
-        self.heap = entries.into();
         turn
     }
 }

@@ -22,7 +22,7 @@ impl<W> Queue<W> {
     #[track_caller]
     fn assert_whole(&self) {
         let mut armed = BTreeSet::new();
-        for Reverse(entry) in &self.heap {
+        for entry in self.heap.iter() {
             if entry.is_alive(&self.slots) {
                 assert!(self.slots[entry.place()].value.is_some());
                 assert!(armed.insert(entry.place()), "two entries of one timer");
@@ -141,7 +141,7 @@ impl Both {
             self.release_fired();
         }
         self.queue.assert_whole();
-        assert!(self.queue.slots.is_empty() && self.queue.heap.is_empty());
+        assert!(self.queue.slots.is_empty() && self.queue.heap.len() == 0);
     }
 }
 

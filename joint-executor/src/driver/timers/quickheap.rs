@@ -1,0 +1,131 @@
+//! [`Quickheap`]: a priority queue that is sorted no further than it has to be.
+//!
+//! It sorts like quicksort, whose pivots it keeps, and only where the smallest values are (Navarro
+//! and Paredes, "On Sorting, Heaps, and Minimum Spanning Trees", 2010). Most timers are given up
+//! long before they are due, and are never sorted. If a million are due together, a binary heap
+//! takes ten times as long for each, because its steps are far apart in memory.
+
+use alloc::vec::Vec;
+use core::{cmp::Reverse, mem};
+
+use crate::policy::TURN;
+
+/// This many values are sorted at once.
+const SORTED: usize = 2 * TURN as usize;
+
+/// A set of different values, of which the smallest comes out first.
+///
+/// The sorted ones come last to first, so that the smallest is the last. Each of them is smaller
+/// than the others, and it is empty only if there are no others. A pivot is smaller than all before
+/// it, and greater than all after it. There are no more than `log2` of the most values that there
+/// were, because each was the median of those behind the one before.
+#[derive(Debug)]
+pub(super) struct Quickheap<T> {
+    sorted: Vec<T>,
+    others: Vec<T>,
+    /// The places of the pivots in `others`.
+    pivots: Vec<usize>,
+}
+
+impl<T: Ord + Copy> Quickheap<T> {
+    pub(super) const fn new() -> Self {
+        Self {
+            sorted: Vec::new(),
+            others: Vec::new(),
+            pivots: Vec::new(),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.sorted.len() + self.others.len()
+    }
+
+    /// In no particular order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = T> {
+        self.sorted.iter().chain(&self.others).copied()
+    }
+
+    #[inline]
+    pub(super) fn first(&self) -> Option<T> {
+        self.sorted.last().copied()
+    }
+
+    pub(super) fn push(&mut self, value: T) {
+        if self.sorted.first().is_some_and(|last| value > *last) {
+            return self.push_other(value);
+        }
+        let place = self.sorted.partition_point(|other| *other > value);
+        self.sorted.insert(place, value);
+        if self.sorted.len() > 2 * SORTED {
+            // They are smaller than all others, so they lie behind the last pivot.
+            self.others.extend(self.sorted.drain(..SORTED));
+        }
+    }
+
+    /// Each pivot that is smaller moves up by one place, and so does the first value behind it, to
+    /// the end of its part.
+    fn push_other(&mut self, value: T) {
+        let mut free = self.others.len();
+        self.others.push(value);
+        for pivot in self.pivots.iter_mut().rev() {
+            if self.others[*pivot] > value {
+                break;
+            }
+            self.others[free] = self.others[*pivot + 1];
+            self.others[*pivot + 1] = self.others[*pivot];
+            free = *pivot;
+            *pivot += 1;
+        }
+        self.others[free] = value;
+    }
+
+    pub(super) fn pop(&mut self) -> Option<T> {
+        let first = self.sorted.pop()?;
+        if self.sorted.is_empty() && !self.others.is_empty() {
+            self.sort_more();
+        }
+        Some(first)
+    }
+
+    /// Keeps the values for which `keeps` returns true.
+    pub(super) fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
+        self.sorted.retain(&mut keeps);
+        self.others.retain(keeps);
+        self.pivots.clear();
+        if self.sorted.is_empty() {
+            let places = 0..self.others.len();
+            let first = places.min_by_key(|place| self.others[*place]);
+            let first = first.map(|place| self.others.swap_remove(place));
+            self.sorted.extend(first);
+        }
+    }
+
+    /// Halves what lies behind the last pivot, until it is short enough to be sorted.
+    #[cold]
+    fn sort_more(&mut self) {
+        loop {
+            let start = self.pivots.last().map_or(0, |pivot| pivot + 1);
+            let smallest = &mut self.others[start..];
+            let half = smallest.len() / 2;
+            if half <= SORTED / 2 {
+                break;
+            }
+            smallest.select_nth_unstable_by_key(half, |value| Reverse(*value));
+            self.pivots.push(start + half);
+        }
+        let start = self.pivots.pop().unwrap_or(0);
+        self.sorted.extend(self.others.drain(start..));
+        self.sorted.sort_unstable_by_key(|value| Reverse(*value));
+    }
+
+    pub(super) fn take_sorted(&mut self) -> Vec<T> {
+        let Self { sorted, others, .. } = mem::replace(self, Self::new());
+        let mut all = sorted;
+        all.extend(others);
+        all.sort_unstable();
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests;
