@@ -13,12 +13,15 @@ use crate::policy::TURN;
 /// This many values are sorted at once.
 const SORTED: usize = 2 * TURN as usize;
 
+/// A push moves two values for each pivot at most. More of them than halve 2^32 values are only
+/// left if values have come that were smaller than most, again and again.
+const MOST_PIVOTS: usize = 32;
+
 /// A set of different values, of which the smallest comes out first.
 ///
 /// The sorted ones come last to first, so that the smallest is the last. Each of them is smaller
-/// than the others, and it is empty only if there are no others. A pivot is smaller than all before
-/// it, and greater than all after it. There are no more than `log2` of the most values that there
-/// were, because each was the median of those behind the one before.
+/// than the others, and there are none only if there are no others. A pivot is smaller than all
+/// before it, and greater than all after it.
 #[derive(Debug)]
 pub(super) struct Quickheap<T> {
     sorted: Vec<T>,
@@ -111,6 +114,9 @@ impl<T: Ord + Copy> Quickheap<T> {
                 break;
             }
             smallest.select_nth_unstable_by_key(half, |value| Reverse(*value));
+            if self.pivots.len() == MOST_PIVOTS {
+                self.pivots.remove(0);
+            }
             self.pivots.push(start + half);
         }
         let start = self.pivots.pop().unwrap_or(0);

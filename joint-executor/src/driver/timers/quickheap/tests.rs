@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 
 use super::*;
 
-/// A heap, a set that does the same, and the most values that they have had.
+/// A heap, and a set that does the same.
 struct Both {
     heap: Quickheap<u64>,
     set: BTreeSet<u64>,
-    most: usize,
 }
 
 impl Both {
@@ -16,7 +15,6 @@ impl Both {
         Self {
             heap: Quickheap::new(),
             set: BTreeSet::new(),
-            most: 1,
         }
     }
 
@@ -24,7 +22,6 @@ impl Both {
         if self.set.insert(value) {
             self.heap.push(value);
         }
-        self.most = self.most.max(self.set.len());
     }
 
     fn pop(&mut self, times: usize) {
@@ -56,7 +53,7 @@ impl Both {
             assert!(before.iter().all(|before| *before > after[0]));
             assert!(after[1..].iter().all(|behind| *behind < after[0]));
         }
-        assert!(pivots.len() <= self.most.ilog2() as usize);
+        assert!(pivots.len() <= MOST_PIVOTS);
         assert_eq!(self.heap.len(), self.set.len());
         assert_eq!(self.heap.iter().collect::<BTreeSet<_>>(), self.set);
     }
@@ -95,4 +92,19 @@ fn the_smallest_comes_first_however_the_values_came() {
             assert_eq!(both.heap.len(), 0);
         }
     }
+}
+
+/// Each time a pivot is left, because what was between it and the end has grown.
+#[test]
+fn values_that_are_smaller_each_time_leave_few_pivots() {
+    let mut both = Both::new();
+    for round in (0..4 * MOST_PIVOTS as u64).rev() {
+        for value in 0..5 * SORTED as u64 {
+            both.push(round * 1_000 + value);
+        }
+        both.pop(2 * SORTED + 1);
+        both.push(u64::MAX - round);
+        both.assert_whole();
+    }
+    both.pop(both.set.len());
 }
