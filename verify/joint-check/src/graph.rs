@@ -347,12 +347,11 @@ impl Graph {
     }
 
     pub(crate) fn race(&self, event: &Event) -> Option<&Event> {
-        let kind = event.kind;
-        if !kind.is_access() {
+        if !event.kind.is_access() {
             return None;
         }
         let concurrent = self.unknown(event.place, event.hb);
-        let racing = concurrent.filter(|other| conflict(other.kind, kind));
+        let racing = concurrent.filter(|other| conflict(other, event));
         racing.min_by_key(|other| other.id)
     }
 
@@ -401,9 +400,11 @@ impl Graph {
     }
 }
 
-pub(crate) fn conflict(a: Kind, b: Kind) -> bool {
+pub(crate) fn conflict(a: &Event, b: &Event) -> bool {
     use Kind::{Atomic, Cell, CellWrite, Count, Exclusive, PlainRead, Write};
-    let alone = |kind: Kind| matches!(kind, Atomic | Count | Exclusive | Cell | CellWrite);
-    let is_plain_beside = |a: Kind, b: Kind| matches!((a, b), (PlainRead, Write { .. }));
+    let alone = |event: &Event| matches!(event.kind, Atomic | Count | Exclusive | Cell | CellWrite);
+    // An exchange that is taken for a load has written all the same.
+    let writes = |event: &Event| matches!(event.kind, Write { .. }) || event.is_exchange();
+    let is_plain_beside = |a: &Event, b: &Event| matches!(a.kind, PlainRead) && writes(b);
     alone(a) || alone(b) || is_plain_beside(a, b) || is_plain_beside(b, a)
 }

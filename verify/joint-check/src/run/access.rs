@@ -28,7 +28,7 @@ impl Run {
 
     fn conflicts(&self, begin: Id, event: &Event) -> bool {
         let access = self.graph.at(begin);
-        access.place == event.place && conflict(access.kind, event.kind)
+        access.place == event.place && conflict(access, event)
     }
 
     /// Whether an access has not ended when `event`, which comes after its beginning, happens. What

@@ -9,7 +9,7 @@ mod program;
 
 use std::{
     alloc::{Layout, dealloc},
-    cell::RefCell,
+    cell::{RefCell, UnsafeCell},
     collections::BTreeSet,
     hint::black_box,
     panic::{AssertUnwindSafe, catch_unwind},
@@ -43,7 +43,7 @@ struct Ends {
 }
 
 struct Memory {
-    words: [AtomicUsize; 2],
+    words: [UnsafeCell<AtomicUsize>; 2],
     freed: *mut AtomicUsize,
     lock: joint_check::sync::Mutex<()>,
     cell: Shared,
@@ -90,11 +90,12 @@ joint_check::thread_local! {
 fn take<const SLOT: usize>(step: Step, memory: &'static Memory, record: &mut Record) {
     black_box(SLOT);
     let (lock, cell) = (&memory.lock, &memory.cell);
-    let word = |place: usize| match place {
-        // SAFETY: if it was freed, its memory stays to the end of the execution.
-        FREED => unsafe { &*memory.freed },
-        _ => &memory.words[place],
+    let pointer = |place: usize| match place {
+        FREED => memory.freed,
+        _ => memory.words[place].get(),
     };
+    // SAFETY: if it was freed, its memory stays to the end of the execution.
+    let word = |place: usize| unsafe { &*pointer(place) };
     match step {
         Step::Load(place, ordering) => record.push(word(place).load(ordering)),
         Step::Store(place, value, ordering) => word(place).store(value, ordering),
@@ -103,6 +104,13 @@ fn take<const SLOT: usize>(step: Step, memory: &'static Memory, record: &mut Rec
         Step::Exchange(place, [current, new], [success, failure]) => {
             let found = word(place).compare_exchange(current, new, success, failure);
             record.push(found.unwrap_or_else(|found| found));
+        }
+        // SAFETY: the checker looks for races.
+        Step::PlainLoad(place) => record.push(unsafe { word(place).unsync_load() }),
+        Step::Exclusive(place, value) => {
+            // SAFETY: as above.
+            let word = unsafe { &mut *pointer(place) };
+            record.push(word.with_mut(|word| std::mem::replace(word, value)));
         }
         Step::Fence(ordering) => fence(ordering),
         Step::Read => record.push(cell.read() as usize),
@@ -168,7 +176,7 @@ fn checked(program: &Program, merges: bool) -> (Ends, Count) {
     let model = move || {
         // Of an execution that does not end, it is leaked.
         let memory: &_ = Box::leak(Box::new(Memory {
-            words: [0; 2].map(AtomicUsize::new),
+            words: [0; 2].map(|value| UnsafeCell::new(AtomicUsize::new(value))),
             freed: Box::into_raw(Box::new(AtomicUsize::new(0))),
             lock: joint_check::sync::Mutex::new(()),
             cell: Shared::new(),
@@ -195,7 +203,12 @@ fn checked(program: &Program, merges: bool) -> (Ends, Count) {
         let threads: Vec<_> = own.threads.iter().map(start).collect();
         let ends = threads.into_iter().map(|thread| thread.join().unwrap());
         let mut ends: Vec<Record> = ends.collect();
-        ends.push(memory.words.iter().map(|word| word.load(Relaxed)).collect());
+        // SAFETY: it is there, and nobody has an exclusive reference.
+        let last = memory
+            .words
+            .each_ref()
+            .map(|word| unsafe { &*word.get() }.load(Relaxed));
+        ends.push(last.to_vec());
         if !own.has(|step| matches!(step, Step::Free { .. })) {
             memory.free(true);
         }

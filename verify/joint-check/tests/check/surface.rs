@@ -33,6 +33,8 @@ fn a_plain_load_races_with_a_write_and_with_nothing_else() {
         it.compare_exchange(1, 2, Relaxed, Relaxed).unwrap_err()
     }));
     assert_fails("data race", run(|it| it.swap(1, Relaxed)));
+    // It writes, although what it writes is there already.
+    assert_fails("data race", run(|it| it.swap(3, Relaxed)));
     let stores = |it: &AtomicUsize| {
         it.store(1, Relaxed);
         0

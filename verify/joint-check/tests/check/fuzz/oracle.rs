@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use joint_check::sync::atomic::Ordering;
 
-use axioms::{EventId, Execution, Location, Model, explore, language::parse_large};
+use axioms::{Event, EventId, Execution, Location, Model, explore, language::parse_large};
 
 use super::{
     Ends, Record,
@@ -24,6 +24,11 @@ struct Text<'p> {
 
 /// The words, the lock, what may be freed, the state and the value of the static, and the tokens.
 const NAMES: [&str; 9] = ["x", "y", "m", "f", "s", "l", "t0", "t1", "t2"];
+/// Plain locations that nobody writes. `axioms` has no plain access to an atomic, so a read of one
+/// of these stands for a plain read of an atomic, or for the read of an exclusive access, whose
+/// write is a relaxed store. It orders nothing, and what it finds and its races are added here.
+const PLAIN: [&str; 4] = ["px", "py", "", "pf"];
+const EXCLUSIVE: [&str; 2] = ["ex", "ey"];
 const LOCK: Place = 2;
 const STATIC: Place = 4;
 const VALUE: Place = 5;
@@ -66,19 +71,9 @@ fn most_failures(program: &[Vec<Step>], thread: usize, wait: Wait) -> usize {
         Shape::GivesUp { looks, .. } => return looks,
         Shape::Backoff { hints } => (hints, hints + 1),
     };
-    let writes = |step: &&Step| match **step {
-        Step::Store(place, ..)
-        | Step::Swap(place, ..)
-        | Step::Exchange(place, ..)
-        | Step::Add(place, _) => place == wait.place,
-        Step::Wait(other) => {
-            other.exchanges && other.place == wait.place
-                || other.late.is_some() && other.place != wait.place
-        }
-        _ => false,
-    };
     let others = program.iter().enumerate().filter(|(n, _)| *n != thread);
-    let writes = others.flat_map(|(_, steps)| steps).filter(writes).count();
+    let others = others.flat_map(|(_, steps)| steps);
+    let writes = others.filter(|step| step.writes(wait.place)).count();
     most.max(least + writes + 1)
 }
 
@@ -87,6 +82,7 @@ pub(super) fn ways(program: &Program) -> f64 {
     let program = &variants(program)[0];
     let writes = program.iter().flatten().map(|step| match step {
         Step::Store(..) | Step::Swap(..) | Step::Add(..) | Step::Exchange(..) => 1,
+        Step::Exclusive(..) => 1,
         Step::Unpark(_) | Step::Static(_) => 1,
         Step::Wait(wait) => usize::from(wait.exchanges) + usize::from(wait.late.is_some()),
         _ => 0,
@@ -96,6 +92,7 @@ pub(super) fn ways(program: &Program) -> f64 {
     let reads = threads.flat_map(|(thread, steps)| steps.iter().map(move |step| (thread, step)));
     let reads = reads.map(|(thread, step)| match step {
         Step::Store(..) | Step::Fence(_) | Step::Write(_) | Step::Free { .. } => 0,
+        Step::PlainLoad(_) | Step::Exclusive(..) => 0,
         Step::Static(_) => 2,
         Step::Wait(wait) => most_failures(program, thread, *wait),
         _ => 1,
@@ -111,14 +108,21 @@ impl Text<'_> {
         register
     }
 
+    /// Reads a plain location.
+    fn read_plain(&mut self, name: &str) {
+        self.registers += 1;
+        writeln!(self.text, "r{} = {name}", self.registers).unwrap();
+    }
+
     fn steps(&mut self, steps: &[Step]) {
         let Some((&step, rest)) = steps.split_first() else {
             return;
         };
         match step {
-            Step::Load(FREED, _) | Step::Store(FREED, ..) if !self.looked => {
-                self.registers += 1;
-                writeln!(self.text, "r{} = g", self.registers).unwrap();
+            Step::Load(FREED, _) | Step::Store(FREED, ..) | Step::PlainLoad(FREED)
+                if !self.looked =>
+            {
+                self.read_plain("g");
                 self.looked = true;
                 return self.steps(steps);
             }
@@ -137,11 +141,13 @@ impl Text<'_> {
             Step::Store(place, value, ordering) => {
                 writeln!(self.text, "{}.store({value}, {ordering:?})", NAMES[place]).unwrap();
             }
-            Step::Fence(ordering) => writeln!(self.text, "fence({ordering:?})").unwrap(),
-            Step::Read => {
-                self.registers += 1;
-                writeln!(self.text, "r{} = d", self.registers).unwrap();
+            Step::PlainLoad(place) => self.read_plain(PLAIN[place]),
+            Step::Exclusive(place, value) => {
+                self.read_plain(EXCLUSIVE[place]);
+                writeln!(self.text, "{}.store({value}, Relaxed)", NAMES[place]).unwrap();
             }
+            Step::Fence(ordering) => writeln!(self.text, "fence({ordering:?})").unwrap(),
+            Step::Read => self.read_plain("d"),
             Step::Write(value) => writeln!(self.text, "d = {value}").unwrap(),
             Step::Locked(value) => {
                 let register = self.read(LOCK, "compare_exchange(0, 1, Acquire, Relaxed)");
@@ -243,11 +249,17 @@ struct Walk {
 fn walk(thread: usize, steps: &[Step], mut reads: impl Iterator<Item = (usize, EventId)>) -> Walk {
     let mut walk = Walk::default();
     for &step in steps {
-        if let Step::Load(FREED, _) | Step::Store(FREED, ..) = step {
+        if let Step::Load(FREED, _) | Step::Store(FREED, ..) | Step::PlainLoad(FREED) = step {
             walk.is_late |= reads.next().expect("it has looked").0 == 1;
         }
         match step {
-            Step::Load(..) | Step::Swap(..) | Step::Add(..) | Step::Exchange(..) | Step::Read => {
+            Step::Load(..)
+            | Step::Swap(..)
+            | Step::Add(..)
+            | Step::Exchange(..)
+            | Step::PlainLoad(_)
+            | Step::Exclusive(..)
+            | Step::Read => {
                 walk.record.push(reads.next().expect("it has read").0);
             }
             Step::Unpark(_) => _ = reads.next(),
@@ -323,7 +335,10 @@ fn add_ends(program: &[Vec<Step>], ends: &mut Ends) {
         program,
         thread: 0,
         registers: 0,
-        text: format!("atomic {}\nplain d, g\n", NAMES.join(", ")),
+        text: format!(
+            "atomic {}\nplain d, g, px, py, pf, ex, ey\n",
+            NAMES.join(", ")
+        ),
         looked: false,
     };
     for (thread, steps) in program.iter().enumerate() {
@@ -335,9 +350,19 @@ fn add_ends(program: &[Vec<Step>], ends: &mut Ends) {
     let typed =
         parse_large(&text.text).unwrap_or_else(|mistake| panic!("{mistake}\n{}", text.text));
     let places: Vec<Location> = typed.program.locations().collect();
+    let stands_for = |names: &[&str]| {
+        let stands_for =
+            |(place, name): (Place, &&str)| Some((typed.program.location(name)?, places[place]));
+        names.iter().enumerate().filter_map(stands_for).collect()
+    };
+    let plain = Plain {
+        loads: stands_for(&PLAIN),
+        exclusive: stands_for(&EXCLUSIVE),
+    };
     for execution in explore(&typed.program, Model::Rc11) {
-        let walks = walks(program, &execution);
-        ends.races |= !execution.races().is_empty() || walks.iter().any(|walk| walk.is_late);
+        let walks = walks(program, &execution, &plain);
+        let is_late = walks.iter().any(|walk| walk.is_late);
+        ends.races |= is_late || !execution.races().is_empty() || plain.races(&execution);
         let is_last = |&(place, write): &(Place, EventId)| {
             execution.writes(places[place]).last() == Some(&write)
         };
@@ -356,13 +381,65 @@ fn add_ends(program: &[Vec<Step>], ends: &mut Ends) {
     }
 }
 
-fn walks(program: &[Vec<Step>], execution: &Execution) -> Vec<Walk> {
+fn walks(program: &[Vec<Step>], execution: &Execution, plain: &Plain) -> Vec<Walk> {
+    let events = execution.events();
     let walk = |(thread, steps): (usize, &Vec<Step>)| {
         let reads = execution.lane(thread).filter_map(|id| {
-            let value = execution.events()[id].read?;
-            Some((value as usize, execution.source(id)?))
+            events[id].read?;
+            let source = match plain.access(&events[id]) {
+                Some((place, _)) => last_known(execution, place, id),
+                None => execution.source(id),
+            };
+            Some((events[source?].written? as usize, source?))
         });
         walk(thread, steps, reads)
     };
     program.iter().enumerate().map(walk).collect()
+}
+
+/// The last write of a location that happens before an event.
+fn last_known(execution: &Execution, place: Location, id: EventId) -> Option<EventId> {
+    let writes = execution.writes(place).iter().copied();
+    writes
+        .rev()
+        .find(|&write| execution.edges().hb.has(write, id))
+}
+
+/// The locations whose reads stand for plain accesses, and the atomics for which they stand.
+struct Plain {
+    loads: Vec<(Location, Location)>,
+    exclusive: Vec<(Location, Location)>,
+}
+
+impl Plain {
+    /// The atomic for which an event stands, and whether its access is exclusive.
+    fn access(&self, event: &Event) -> Option<(Location, bool)> {
+        let find = |all: &[(Location, Location)]| {
+            let found = all.iter().find(|(own, _)| event.location == Some(*own))?;
+            Some(found.1)
+        };
+        let load = find(&self.loads).map(|place| (place, false));
+        load.or_else(|| find(&self.exclusive).map(|place| (place, true)))
+    }
+
+    /// Whether an access that is not atomic races with an operation of the atomic. Another plain
+    /// read races with the store of an exclusive access.
+    fn races(&self, execution: &Execution) -> bool {
+        let (events, hb) = (execution.events(), &execution.edges().hb);
+        (0..events.len()).any(|id| {
+            let Some((place, is_exclusive)) = self.access(&events[id]) else {
+                return false;
+            };
+            (0..events.len()).any(|other| {
+                let event = &events[other];
+                event.location == Some(place)
+                    && (is_exclusive || event.kind.writes())
+                    && event
+                        .thread
+                        .is_some_and(|thread| Some(thread) != events[id].thread)
+                    && !hb.has(id, other)
+                    && !hb.has(other, id)
+            })
+        })
+    }
 }

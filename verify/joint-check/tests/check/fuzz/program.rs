@@ -18,6 +18,10 @@ pub(super) enum Step {
     Add(Place, Ordering),
     /// Exchanges the first value for the second.
     Exchange(Place, [usize; 2], [Ordering; 2]),
+    /// Reads without an atomic operation.
+    PlainLoad(Place),
+    /// Writes through an exclusive reference.
+    Exclusive(Place, usize),
     Fence(Ordering),
     /// Reads the cell.
     Read,
@@ -37,6 +41,25 @@ pub(super) enum Step {
     Free {
         drops: bool,
     },
+}
+
+impl Step {
+    /// Whether it may write a place.
+    pub(super) fn writes(self, place: Place) -> bool {
+        match self {
+            Self::Store(at, ..)
+            | Self::Swap(at, ..)
+            | Self::Add(at, _)
+            | Self::Exchange(at, ..)
+            | Self::Exclusive(at, _)
+            | Self::Local(at, _) => at == place,
+            Self::Wait(wait) => {
+                wait.exchanges && wait.place == place
+                    || wait.late.is_some() && 1 - wait.place == place
+            }
+            _ => false,
+        }
+    }
 }
 
 /// A loop that ends when it finds a value.
@@ -187,7 +210,37 @@ impl Program {
             let writer = &mut program.threads[other];
             writer.insert(pick(writer.len() + 1), step);
         }
+        if seed % 2 == 0 {
+            program.access_plainly(*beside == Frees, pick);
+        }
         program
+    }
+
+    /// Adds plain reads of the atomics, mostly of those that only their thread writes, because most
+    /// others race. Makes some stores exclusive.
+    fn access_plainly(&mut self, frees: bool, mut pick: impl FnMut(usize) -> usize) {
+        for n in 0..self.threads.len() {
+            let place = [0, 1, FREED][pick(2 + usize::from(frees))];
+            let writes = |steps: &Vec<Step>| steps.iter().any(|step| step.writes(place));
+            let others = &mut self.threads.iter().enumerate();
+            let is_shared = others.any(|(other, steps)| other != n && writes(steps));
+            let steps = &mut self.threads[n];
+            if pick(if is_shared { 4 } else { 2 }) == 0 {
+                steps.insert(pick(steps.len() + 1), Step::PlainLoad(place));
+            }
+            // After a releasing fence, the store that stands for an exclusive one in `axioms` would
+            // begin a release sequence.
+            let before_fence = steps
+                .iter_mut()
+                .take_while(|step| !matches!(step, Step::Fence(Release | AcqRel | SeqCst)));
+            for step in before_fence {
+                if let Step::Store(place @ 0..=1, value, Relaxed) = *step {
+                    if pick(3) == 0 {
+                        *step = Step::Exclusive(place, value);
+                    }
+                }
+            }
+        }
     }
 
     pub(super) fn has(&self, is: impl Fn(&Step) -> bool) -> bool {
