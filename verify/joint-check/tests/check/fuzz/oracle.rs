@@ -26,7 +26,8 @@ struct Text<'p> {
 const NAMES: [&str; 9] = ["x", "y", "m", "f", "s", "l", "t0", "t1", "t2"];
 /// Plain locations that nobody writes. `axioms` has no plain access to an atomic, so a read of one
 /// of these stands for a plain read of an atomic, or for the read of an exclusive access, whose
-/// write is a relaxed store. It orders nothing, and what it finds and its races are added here.
+/// write is a relaxed store. It orders nothing, and what it finds and its races are added here. If
+/// none races, whatever a release sequence of that store would order is ordered already.
 const PLAIN: [&str; 4] = ["px", "py", "", "pf"];
 const EXCLUSIVE: [&str; 2] = ["ex", "ey"];
 const LOCK: Place = 2;

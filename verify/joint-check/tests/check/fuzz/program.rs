@@ -228,16 +228,12 @@ impl Program {
             if pick(if is_shared { 4 } else { 2 }) == 0 {
                 steps.insert(pick(steps.len() + 1), Step::PlainLoad(place));
             }
-            // After a releasing fence, the store that stands for an exclusive one in `axioms` would
-            // begin a release sequence.
-            let before_fence = steps
-                .iter_mut()
-                .take_while(|step| !matches!(step, Step::Fence(Release | AcqRel | SeqCst)));
-            for step in before_fence {
-                if let Step::Store(place @ 0..=1, value, Relaxed) = *step {
-                    if pick(3) == 0 {
+            for step in steps {
+                match *step {
+                    Step::Store(place @ 0..=1, value, Relaxed) if pick(3) == 0 => {
                         *step = Step::Exclusive(place, value);
                     }
+                    _ => {}
                 }
             }
         }
