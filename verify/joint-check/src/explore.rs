@@ -150,19 +150,19 @@ impl Steps {
             let (stamp, prefix) = (graph.at(read).stamp, graph.at(id).porf);
             changed.truncate(stamp, &prefix);
             let outcomes = self.outcomes(&changed, changed.at(read), id, false);
-            for before in places_for(&changed, id) {
-                for outcome in outcomes.clone() {
-                    let mut next = changed.clone();
-                    next.order_after(before, id);
-                    next.set_source(read, id, outcome);
-                    let mut found = self.after_read(next, read);
-                    let waits = |graph: &Graph| graph.at(read).blocks();
-                    if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
-                        self.released = found.pop();
-                    }
-                    self.revisits.append(&mut found);
+            let with_outcomes = |before| outcomes.clone().map(move |outcome| (before, outcome));
+            let choices = places_for(&changed, id).into_iter().flat_map(with_outcomes);
+            let choices: Vec<_> = choices.collect();
+            for_each_copy(changed, &choices, |mut next, (before, outcome)| {
+                next.order_after(before, id);
+                next.set_source(read, id, outcome);
+                let mut found = self.after_read(next, read);
+                let waits = |graph: &Graph| graph.at(read).blocks();
+                if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
+                    self.released = found.pop();
                 }
-            }
+                self.revisits.append(&mut found);
+            });
         }
         let mut places = places_for(&graph, id);
         if let (Some(only), Kind::Write { is_exchange: false }) = (self.only, graph.at(id).kind) {

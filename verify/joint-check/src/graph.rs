@@ -7,7 +7,10 @@ use std::sync::Arc;
 use joint_facade::{acquires, releases};
 
 mod event;
+mod events;
 mod order;
+
+use events::Events;
 
 pub use event::MAX_THREADS;
 pub(crate) use event::{Clock, Event, Found, Freely, Id, Kind, Op, Others, Until, With, join};
@@ -15,7 +18,7 @@ pub(crate) use event::{Clock, Event, Found, Freely, Id, Kind, Op, Others, Until,
 /// An execution graph, possibly of a part of an execution.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph {
-    pub(crate) threads: Vec<Vec<Event>>,
+    pub(crate) threads: Vec<Events>,
     pub(crate) spawned: [Option<Id>; MAX_THREADS],
     pub(crate) stamps: u32,
     /// How many events are `SeqCst` or fences of that ordering.
@@ -43,7 +46,7 @@ impl Graph {
 
     pub(crate) fn with(statics: Arc<Vec<usize>>) -> Self {
         let mut graph = Self {
-            threads: vec![Vec::new(); MAX_THREADS],
+            threads: vec![Events::default(); MAX_THREADS],
             ..Self::default()
         };
         graph.spawned[0] = Some(Id::ROOT);
@@ -91,7 +94,7 @@ impl Graph {
     }
 
     pub(crate) fn events(&self) -> impl Iterator<Item = &Event> {
-        self.threads.iter().flatten()
+        self.threads.iter().flat_map(|events| events.iter())
     }
 
     /// The events of a thread at a location, from the last to the first.
@@ -383,7 +386,7 @@ impl Graph {
         let mut all = Vec::new();
         for &thread in &threads {
             all.extend(self.path(thread).map(u64::from));
-            for event in &self.threads[usize::from(thread)] {
+            for event in self.threads[usize::from(thread)].iter() {
                 let source = event.source.map_or(u64::MAX, name);
                 let source = match event.kind {
                     Kind::Drop { is_last } => is_last.into(),
