@@ -40,11 +40,24 @@ pub(crate) struct Steps {
     pub(crate) spurious: Option<usize>,
     /// The write that a read tries first, before the newest.
     pub(crate) first: Option<Id>,
+    /// Whether a read has only the first choice that leads to a graph.
+    pub(crate) is_lone: bool,
+    /// The graph before the step, if a choice has led nowhere.
+    pub(crate) unused: Option<Graph>,
 }
 
 impl Steps {
+    /// Adds a read, a write or a drop.
+    pub(crate) fn add(&mut self, graph: Graph, event: Event) {
+        match event.kind {
+            Kind::Read { .. } => self.read(graph, event),
+            Kind::Write { .. } => self.forward = self.write(graph, event),
+            _ => self.drop(graph, event),
+        }
+    }
+
     /// Adds a read, with its write if it is an exchange.
-    pub(crate) fn read(&mut self, graph: Graph, read: Event) {
+    fn read(&mut self, graph: Graph, read: Event) {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
         let receives = matches!(read.op(), Some(Op::Receive { .. }));
         let mut sources = graph.newest(read.place, if receives { read.place } else { oldest });
@@ -57,15 +70,24 @@ impl Steps {
             outcomes.map(move |outcome| (source, outcome))
         };
         let choices: Vec<_> = sources.iter().flat_map(outcomes).collect();
-        for_each_copy(graph, &choices, |mut next, (source, outcome)| {
-            let (mut read, id) = (read, read.id);
+        let mut graph = Some(graph);
+        for (left, &(source, outcome)) in (0..choices.len()).rev().zip(&choices) {
+            let is_last = left == 0 || self.is_lone;
+            let copy = || if is_last { graph.take() } else { graph.clone() };
+            let mut next = self.unused.take().or_else(copy).expect("the last takes it");
+            let (mut read, id, stamp) = (read, read.id, next.stamps);
             read.source = Some(source);
             read.value = next.at(source).written;
             read.outcome = outcome;
             next.push(read);
             let forward = self.after_read(next, id);
             self.forward.extend(forward);
-        });
+            if let Some(unused) = &mut self.unused {
+                unused.truncate(stamp, &[0; MAX_THREADS]);
+            } else if self.is_lone {
+                break;
+            }
+        }
     }
 
     /// The outcomes of a read that reads from `source`. A wait that ends for no reason reads from
@@ -104,26 +126,36 @@ impl Steps {
         let read = graph.at(id);
         let source = read.source.expect("a read has a source");
         if self.races(&graph, read) || !may_read(&graph, read) || !is_consistent(&graph, source) {
-            return Vec::new();
+            return self.none(graph);
         }
         let (written, ordering) = read.outcome();
         let Some(written) = written else {
             // If it is an exchange all the same, it comes before the next one of its location.
             let next = graph.at(source).newer.filter(|_| !graph.is_free(source));
             if read.is_exchange() && next.is_some_and(|next| next.is_in(&read.porf)) {
-                return Vec::new();
+                return self.none(graph);
             }
             // A thread that waits for another value waits for the last write. If it skipped that
             // write, nothing would change its read, and it would wait forever.
             let is_last = graph.order(read.place).next_back() == read.source;
             let may_stay = is_last || !read.blocks();
-            return Vec::from_iter(may_stay.then_some(graph));
+            return if may_stay {
+                vec![graph]
+            } else {
+                self.none(graph)
+            };
         };
         let id = graph.next(id.thread);
         let kind = Kind::Write { is_exchange: true };
         let mut write = Event::new(id, kind, read.place, ordering);
         write.written = written;
         self.write(graph, write)
+    }
+
+    /// Keeps a graph to which no other leads, so that the next choice needs no copy.
+    fn none(&mut self, graph: Graph) -> Vec<Graph> {
+        self.unused = Some(graph);
+        Vec::new()
     }
 
     fn races(&mut self, graph: &Graph, event: &Event) -> bool {
@@ -135,7 +167,7 @@ impl Steps {
     }
 
     /// Adds a write: at each place in modification order, and with each read that it revisits.
-    pub(crate) fn write(&mut self, mut graph: Graph, write: Event) -> Vec<Graph> {
+    fn write(&mut self, mut graph: Graph, write: Event) -> Vec<Graph> {
         let id = write.id;
         graph.push(write);
         if self.races(&graph, graph.at(id)) {
@@ -163,6 +195,7 @@ impl Steps {
                 }
                 self.revisits.append(&mut found);
             });
+            self.unused = None;
         }
         let mut places = places_for(&graph, id);
         if let (Some(only), Kind::Write { is_exchange: false }) = (self.only, graph.at(id).kind) {
@@ -170,11 +203,16 @@ impl Steps {
             let before = graph.order(place).rev().nth(only.newer);
             places.retain(|&place| Some(place) == before);
         }
+        if places.is_empty() {
+            return self.none(graph);
+        }
         let mut found = Vec::new();
         for_each_copy(graph, &places, |mut next, before| {
             next.order_after(before, id);
             if is_consistent(&next, id) {
                 found.push(next);
+            } else {
+                self.unused = Some(next);
             }
         });
         found
@@ -184,7 +222,7 @@ impl Steps {
 impl Steps {
     /// Adds the drop of a handle. If no handle is left, each drop that could have come after all
     /// others does so in a graph of its own. No other order of the drops is explored.
-    pub(crate) fn drop(&mut self, mut graph: Graph, drop: Event) {
+    fn drop(&mut self, mut graph: Graph, drop: Event) {
         let id = drop.id;
         graph.push(drop);
         if self.races(&graph, graph.at(id)) {

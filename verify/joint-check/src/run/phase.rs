@@ -12,7 +12,7 @@ use crate::{explore::Choice, graph::Id};
 /// | `Replaying` | any thread whose next step is in the graph | waits | at the start | |
 /// | `Exploring` | the first ready thread | extends the graph in every way | when no thread can replay, or a spin ends | complete, blocked, or a deadlock or leak |
 /// | `Following` | the thread that the line names | extends the graph in the way that the line names | at the start, if a failure is repeated | the same |
-/// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are held back | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
+/// | `Spinning` | the thread that spins | the same as `Exploring`, but the other graphs are made when the loop ends | from `Exploring`, in a graph for a loop that may give up, or when all threads wait | |
 /// | `Trying` | as `Replaying` | waits | at the start, if a drop may be too early | none |
 /// | `Tried` | none | waits | a trial has come to the drop | none |
 /// | `Doubtful` | none | waits | a drop may be too early | explored again, after a trial |

@@ -28,8 +28,8 @@ pub(super) struct Spin {
     /// Steps per iteration.
     pub(super) period: u16,
     rounds: u8,
-    /// The graphs that are left to explore if the loop ends.
-    pub(super) held: Vec<Graph>,
+    /// The steps with a choice. If the loop ends, their other graphs are left to explore.
+    pub(super) asked: Vec<Event>,
     /// The graph in which it began to.
     pub(super) before: Graph,
     /// Whether this only finds out whether the loop ends, and then returns to that graph.
@@ -92,7 +92,7 @@ impl Run {
             _ => {
                 self.leave();
                 match self.phase {
-                    Phase::Blocked => Attempt::Wait,
+                    Phase::Blocked | Phase::Failed(_) => Attempt::Wait,
                     _ => PASS,
                 }
             }
@@ -207,22 +207,16 @@ impl Run {
         let Some(spin) = self.phase.spin() else {
             return;
         };
-        let Spin {
-            held,
-            before,
-            is_trial,
-            ..
-        } = core::mem::take(spin);
-        self.phase = match is_trial {
-            true => {
-                self.graph = before;
-                Phase::Blocked
-            }
-            false => {
-                self.pending.extend(held);
-                Phase::Exploring
-            }
-        };
+        let spin = core::mem::take(spin);
+        if spin.is_trial {
+            self.graph = spin.before;
+            self.phase = Phase::Blocked;
+            return;
+        }
+        self.phase = Phase::Exploring;
+        for asked in spin.asked {
+            self.keep_others(asked, spin.period);
+        }
     }
 
     /// Whether the running thread has not left the loop in which it keeps spinning.

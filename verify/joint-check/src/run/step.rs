@@ -3,25 +3,13 @@
 use super::{Attempt, Fault, Phase, Request, Run, Status, drive::lost};
 use crate::{
     explore::{Choice, Steps},
-    graph::{Graph, Id, Kind, MAX_THREADS},
+    graph::{Event, Graph, Id, Kind, MAX_THREADS},
 };
 
 impl Run {
     /// Explores every choice for this step, or only one.
     pub(super) fn explore(&mut self, request: Request, only: Option<Choice>) -> Attempt {
         let id = self.graph.next(self.current);
-        // For the report of the panic, if this step has no place.
-        let kept = std::thread::panicking().then(|| self.graph.clone());
-        let first = match &self.phase {
-            Phase::Spinning(spin) => self.graph.repeated(id, spin.period),
-            _ => None,
-        };
-        let mut steps = Steps {
-            only,
-            first,
-            spurious: self.limits.spurious,
-            ..Steps::default()
-        };
         if request
             .place()
             .is_some_and(|place| !self.graph.has_made(place))
@@ -37,19 +25,16 @@ impl Run {
             return self.fail(Fault::UsedAfter(freed));
         }
         let mut event = request.event(id);
+        event.merges = self.limits.merges;
         match request {
-            Request::Access { .. } => {
-                event.merges = self.limits.merges;
-                steps.read(core::mem::take(&mut self.graph), event);
-                return self.take(steps, id, kept);
-            }
-            Request::Store { .. } => {
-                steps.forward = steps.write(core::mem::take(&mut self.graph), event);
-                return self.take(steps, id, kept);
-            }
-            Request::Handle { drops: true, .. } => {
-                steps.drop(core::mem::take(&mut self.graph), event);
-                return self.take(steps, id, kept);
+            Request::Access { .. }
+            | Request::Store { .. }
+            | Request::Handle { drops: true, .. } => {
+                let period = self.phase.spin().map(|spin| spin.period);
+                let mut steps = self.steps(&self.graph, id, period);
+                (steps.only, steps.is_lone) = (only, period.is_some());
+                steps.add(core::mem::take(&mut self.graph), event);
+                return self.take(steps, event);
             }
             Request::Exclusive { place } | Request::PlainRead { place } => {
                 event.source = self.graph.order(place).next_back();
@@ -89,39 +74,79 @@ impl Run {
         self.pass(id)
     }
 
-    /// Continues with the first of the graphs, and keeps the others for later.
-    fn take(&mut self, steps: Steps, id: Id, kept: Option<Graph>) -> Attempt {
-        if let Some((first, second, graph)) = steps.race {
+    /// A step without its graphs. In a loop, it first repeats what it did `period` steps before.
+    fn steps(&self, graph: &Graph, id: Id, period: Option<u16>) -> Steps {
+        Steps {
+            first: period.and_then(|period| graph.repeated(id, period)),
+            spurious: self.limits.spurious,
+            ..Steps::default()
+        }
+    }
+
+    /// Continues with the first of the graphs, and keeps the others for later. A thread that spins
+    /// only notes the step, because the others are not explored if the loop does not end.
+    fn take(&mut self, mut steps: Steps, asked: Event) -> Attempt {
+        if let Some((first, second, graph)) = steps.race.take() {
             self.graph = graph;
             return self.fail(Fault::Race(first, second));
         }
-        let mut left_out = false;
-        let limits = self.limits;
-        let mut deviates = |mut graph: Graph| {
-            let is_wanted = limits.allow_deviation(&mut graph);
-            left_out |= !is_wanted;
-            is_wanted.then_some(graph)
-        };
-        let mut forward = steps.forward.into_iter();
-        let mut first = forward.next();
-        if steps.released.is_some() {
-            first = first.and_then(&mut deviates);
+        let (goes_on, graph, others) = self.split(steps);
+        self.graph = graph;
+        match self.phase.spin() {
+            Some(spin) => spin.asked.push(asked),
+            None => self.pending.extend(others),
         }
-        let others = steps.revisits.into_iter().chain(forward);
-        let others = others.filter_map(deviates).chain(steps.released);
-        let held = self.phase.spin().map(|spin| &mut spin.held);
-        held.unwrap_or(&mut self.pending).extend(others);
-        let is_dead = first.is_none();
-        self.graph = first.unwrap_or_else(|| kept.unwrap_or_default());
-        self.graph.is_cut |= left_out;
-        if !is_dead {
-            return self.pass(id);
+        if goes_on {
+            return self.pass(asked.id);
         }
         if let Phase::Following(_) = self.phase {
             return self.fail(lost("names a write that cannot be read or followed"));
         }
         self.leave();
-        self.phase = Phase::Dead;
+        if !matches!(self.phase, Phase::Failed(_)) {
+            self.phase = Phase::Dead;
+        }
         Attempt::Wait
+    }
+
+    /// Returns whether a thread goes on after a step, the first graph or the one before the step,
+    /// and the other graphs.
+    fn split(&self, steps: Steps) -> (bool, Graph, Vec<Graph>) {
+        let mut left_out = false;
+        let mut deviates = |graph: &mut Graph| {
+            let is_wanted = self.limits.allow_deviation(graph);
+            left_out |= !is_wanted;
+            is_wanted
+        };
+        let mut forward = steps.forward.into_iter();
+        let mut first = forward.next();
+        let goes_on = match (&mut first, &steps.released) {
+            (Some(first), Some(_)) => deviates(first),
+            (first, _) => first.is_some(),
+        };
+        let others = steps.revisits.into_iter().chain(forward);
+        let others = others.filter_map(|mut graph| deviates(&mut graph).then_some(graph));
+        let others = others.chain(steps.released).collect();
+        let mut graph = first.or(steps.unused).unwrap_or_default();
+        graph.is_cut |= left_out;
+        (goes_on, graph, others)
+    }
+
+    /// Keeps the graphs to which a step of a loop leads beside the one that the thread has taken.
+    pub(super) fn keep_others(&mut self, asked: Event, period: u16) {
+        let mut graph = self.graph.clone();
+        if graph.holds(asked.id) {
+            graph.truncate(graph.at(asked.id).stamp - 1, &[0; MAX_THREADS]);
+        }
+        let mut steps = self.steps(&graph, asked.id, Some(period));
+        steps.add(graph, asked);
+        if let Some((first, second, graph)) = steps.race.take() {
+            self.graph = graph;
+            self.fail(Fault::Race(first, second));
+            return;
+        }
+        let (_, graph, others) = self.split(steps);
+        self.graph.is_cut |= graph.is_cut;
+        self.pending.extend(others);
     }
 }
