@@ -172,7 +172,10 @@ fn start(world: &Arc<World>, start: Start, expression: &Arc<Expression>) -> Task
 fn ended(output: Result<Out, TaskError>) -> Out {
     output.unwrap_or_else(|error| match error {
         TaskError::Cancelled => Err(CANCELLED),
-        TaskError::Panicked(payload) => Err(payload.message().unwrap().parse().unwrap()),
+        TaskError::Panicked(payload) => {
+            assert!(payload.spawned().file().ends_with("real.rs"));
+            Err(payload.message().unwrap().parse().unwrap())
+        }
     })
 }
 

@@ -111,28 +111,6 @@ fn a_destructor_that_panics_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_panic_reaches_every_waiter() {
-    check(|| async {
-        let log = Log::new();
-        let future = log.on_drop("future");
-        let task = spawn(async move {
-            let _future = future;
-            yield_now().await;
-            std::panic::resume_unwind(Box::new("no"))
-        });
-        for waiter in [task.clone(), task] {
-            let waiter: Task<()> = waiter;
-            let Err(TaskError::Panicked(payload)) = waiter.await else {
-                panic!("not the panic");
-            };
-            assert_eq!(payload.message(), Some("no"));
-            assert!(payload.spawned().file().ends_with("cancellation.rs"));
-        }
-        assert_eq!(log.all(), ["future"]);
-    });
-}
-
-#[test]
 fn the_end_of_an_executor_cancels_its_tasks() {
     check(|| async {
         let log = Log::new();

@@ -5,41 +5,6 @@ use joint_executor::spawn;
 use crate::prelude::*;
 
 #[test]
-fn everything_else_is_dropped_before_the_handler_runs() {
-    check(|| async {
-        let log = Log::new();
-        let part = |name: &str| log.on_drop(name);
-        let (first, second, third) = (part("first"), part("second"), part("third"));
-        let (first_handler, fourth) = (part("first's handler"), part("fourth's closure"));
-        choose()
-            .when(|| holding::<_, ()>(first), |()| drop(first_handler))
-            .when(
-                || async move {
-                    let _second = second;
-                    after(2, ()).await;
-                },
-                |()| log.add("handled"),
-            )
-            .when(|| holding::<_, ()>(third), |()| ())
-            .await;
-        let expected = ["second", "first", "first's handler", "third", "handled"];
-        assert_eq!(log.all(), expected);
-
-        // A branch that was never made is dropped with the others.
-        choose()
-            .when(|| ready(()), |()| log.add("handled"))
-            .when(
-                || async move {
-                    let _fourth = fourth;
-                },
-                |()| (),
-            )
-            .await;
-        assert_eq!(log.all()[5..], ["fourth's closure", "handled"]);
-    });
-}
-
-#[test]
 fn a_panic_of_a_handler_passes_through() {
     check(|| async {
         let log = Log::new();

@@ -13,45 +13,6 @@ async fn is_pending<E>(collection: &mut Collection<E>) -> bool {
 }
 
 #[test]
-fn a_later_end_does_not_overwrite_the_first_that_decides() {
-    #[derive(Clone, Copy, Debug, PartialEq)]
-    enum End {
-        Ok,
-        Fails,
-        Panics,
-    }
-    async fn child(number: usize, end: End) -> Result<(), usize> {
-        match end {
-            End::Ok => Ok(()),
-            End::Fails => Err(number),
-            End::Panics => resume_unwind(Box::new(number)),
-        }
-    }
-    fn run(adder: &Adder<usize>, number: usize, end: End) {
-        let driver = adder.enter(child(number, end)).unwrap();
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(pin!(driver).poll(&mut cx).is_ready());
-    }
-    // The first of these empties the collection if it is `Ok`.
-    for first in [End::Ok, End::Fails, End::Panics] {
-        for later in [End::Ok, End::Fails, End::Panics] {
-            let mut collection = Collection::until_empty();
-            let adder = collection.adder();
-            run(&adder, 1, first);
-            run(&adder, 2, later);
-            run(&adder, 3, later);
-            let mut cx = Context::from_waker(Waker::noop());
-            let polled = catch_unwind(AssertUnwindSafe(|| Pin::new(&mut collection).poll(&mut cx)));
-            match first {
-                End::Ok => assert_eq!(polled.unwrap(), Poll::Ready(Ok(())), "{later:?}"),
-                End::Fails => assert_eq!(polled.unwrap(), Poll::Ready(Err(1)), "{later:?}"),
-                End::Panics => assert_eq!(polled.unwrap_err().downcast_ref(), Some(&1_usize)),
-            }
-        }
-    }
-}
-
-#[test]
 fn a_destructor_that_panics_keeps_no_sibling_alive() {
     check(|| async {
         let log = Log::new();

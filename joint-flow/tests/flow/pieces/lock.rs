@@ -29,21 +29,6 @@ fn granted(take: &mut Take) -> Permit {
 }
 
 #[test]
-fn a_part_of_a_permit_can_be_given_back() {
-    let lock = FlowLock::new(4);
-    let mut permit = lock.try_take(4).unwrap();
-    let [mut one, mut two] = queued(&lock, [1, 2]);
-    permit.give_back(1);
-    let first = granted(&mut one);
-    assert!(poll(&mut two).is_pending());
-    permit.give_back(3);
-    assert_eq!(permit.amount(), 0);
-    drop(granted(&mut two));
-    drop((permit, first));
-    assert_eq!((lock.taken(), lock.waiters()), (0, 0));
-}
-
-#[test]
 fn a_waker_may_use_the_lock() {
     let lock = FlowLock::new(1);
     let held = lock.try_take(1).unwrap();

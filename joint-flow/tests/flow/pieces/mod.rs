@@ -2,7 +2,6 @@
 //! hundred seeds, in the scheduler's strategies in turn, with all faults.
 #![allow(unreachable_pub, reason = "the modules are one program")]
 
-mod all;
 mod cancellation;
 mod choice;
 mod collection;

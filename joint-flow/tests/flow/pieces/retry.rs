@@ -1,8 +1,7 @@
 //! The retry loop.
 
-use joint_executor::spawn;
 use joint_flow::{
-    retry::{Backoff, Policy, retry},
+    retry::{Backoff, Policy},
     time::now,
 };
 
@@ -54,34 +53,5 @@ fn jitter_is_bounded_and_repeatable() {
             assert_eq!(jittered, waits(backoff(seed), ()).await);
             assert_ne!(jittered, waits(backoff(seed + 1), ()).await);
         }
-    });
-}
-
-#[test]
-fn only_some_errors_are_tried_again() {
-    check(|| async {
-        let tries = Cell::new(0);
-        let policy = Backoff::new(MS).tries(9).only_if(|&error: &i32| error < 3);
-        let operation = async || {
-            tries.set(tries.get() + 1);
-            Err::<(), _>(tries.get())
-        };
-        assert_eq!(retry(policy, operation).await, Err(3));
-    });
-}
-
-#[test]
-fn policies_can_be_wrapped_and_spawned() {
-    check(|| async {
-        let tries = Arc::new(AtomicUsize::new(0));
-        let count = tries.clone();
-        let policy = Backoff::new(MS).tries(3).only_if(|&error: &i32| error != 9);
-        let operation = move || {
-            count.fetch_add(1, Relaxed);
-            after(1, Err::<(), _>(7))
-        };
-        let task = spawn(async move { retry(policy, operation).await });
-        assert_eq!(task.await, Err(7));
-        assert_eq!(tries.load(Relaxed), 3);
     });
 }

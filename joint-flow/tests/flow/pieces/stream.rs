@@ -3,7 +3,7 @@
 use joint_executor::{spawn, yield_now};
 use joint_flow::{
     Closed,
-    stream::{self, Receiver, Sender, Stream, StreamExt},
+    stream::{self, Receiver, Stream, StreamExt},
 };
 
 use crate::prelude::*;
@@ -20,40 +20,11 @@ impl From<Closed> for Failure {
     }
 }
 
-/// An act that wakes the receiver, with its name.
-type Act = (&'static str, fn(&Sender<u32, Failure>));
-
-const ACTS: [Act; 4] = [
-    ("send", |sender| sender.send(1).unwrap()),
-    ("end", |sender| assert!(sender.end())),
-    ("fail", |sender| sender.fail(Failure::Full).unwrap()),
-    ("the last sender is dropped", |_| {}),
-];
-
 #[test]
 fn sending_never_waits() {
     let (sender, receiver) = stream::channel::<_, Failure>();
     (0..1000).for_each(|n| sender.send(n).unwrap());
     assert_eq!((sender.len(), receiver.len()), (1000, 1000));
-}
-
-#[test]
-fn items_are_moved() {
-    check(|| async {
-        let item = Arc::new(());
-        let (sender, mut receiver) = stream::channel::<_, Failure>();
-        for _ in 0..3 {
-            sender.send(item.clone()).unwrap();
-        }
-        let first = receiver.next().await.unwrap().unwrap();
-        assert_eq!(Arc::strong_count(&item), 4);
-        drop(first);
-        assert_eq!(Arc::strong_count(&item), 3);
-        drop(receiver);
-        assert_eq!(Arc::strong_count(&item), 1);
-        assert!(sender.send(item.clone()).is_err());
-        assert_eq!(Arc::strong_count(&item), 1);
-    });
 }
 
 #[test]
@@ -91,23 +62,6 @@ fn a_cancelled_wait_loses_nothing() {
         producer.await;
         assert_eq!(got, [0, 1, 2, 3, 4]);
     });
-}
-
-#[test]
-fn the_last_waker_is_woken() {
-    for (name, act) in ACTS {
-        let (sender, receiver) = stream::channel();
-        let mut receiver = pin!(receiver);
-        let (wakes, waker) = counting();
-        let noop = &mut Context::from_waker(Waker::noop());
-        assert!(receiver.as_mut().poll_next(noop).is_pending());
-        let mut cx = Context::from_waker(&waker);
-        assert_eq!(receiver.as_mut().poll_next(&mut cx), Poll::Pending);
-        act(&sender);
-        drop(sender);
-        assert_eq!(wakes.count(), 1, "{name}");
-        assert!(receiver.as_mut().poll_next(&mut cx).is_ready(), "{name}");
-    }
 }
 
 /// A waker that uses the stream finds no lock held, and the end with its reason.

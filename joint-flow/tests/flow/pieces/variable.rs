@@ -1,10 +1,6 @@
 //! Variables and triggers.
 
-use joint_executor::{spawn, yield_now};
-use joint_flow::{
-    Closed,
-    variable::{Changed, Trigger},
-};
+use joint_flow::{Closed, variable::Changed};
 
 use crate::prelude::*;
 
@@ -44,23 +40,6 @@ fn a_waker_that_waits_again_gets_the_next_change() {
         assert_eq!(again.wakes.load(Relaxed), n as usize);
     }
     again.next.lock().unwrap().take();
-}
-
-#[test]
-fn a_trigger_wakes_every_waiter() {
-    check(|| async {
-        let trigger = Trigger::new();
-        trigger.fire();
-        let waiters = [(); 3].map(|()| spawn(may_cancel(trigger.on_fire())));
-        let late = trigger.on_fire();
-        yield_now().await;
-        trigger.fire();
-        for waiter in waiters {
-            assert!(matches!(waiter.await, None | Some(Ok(()))));
-        }
-        assert_eq!(late.await, Ok(()));
-        assert!(!trigger.on_fire().is_finished());
-    });
 }
 
 #[test]
