@@ -59,7 +59,9 @@ pub struct Builder {
     /// that has more fails, as one whose thread has 65,000 steps of any kind.
     /// `LOOM_MAX_BRANCHES` sets it, which is 1,000 otherwise.
     pub max_branches: usize,
-    /// Explores at most this many executions. `LOOM_MAX_PERMUTATIONS` sets it.
+    /// Ends after this many executions in which every thread has ended. Blocked ones do not count,
+    /// so a model of which few executions end may explore many more: `max_duration` bounds them
+    /// all. `LOOM_MAX_PERMUTATIONS` sets it.
     pub max_permutations: Option<usize>,
     /// Begins no execution after this time. `LOOM_MAX_DURATION` sets it, in seconds.
     pub max_duration: Option<Duration>,

@@ -153,16 +153,21 @@ impl Pool {
 
     /// Waits for a graph. Returns nothing if none is left, or the exploration is over.
     fn next(&self) -> Option<(Key, Graph)> {
+        let Bounds { runs, duration, .. } = self.bounds;
         let mut state = self.lock();
         loop {
-            if let Some((key, graph)) = self.take(&mut state) {
+            // Each of those that are being explored may end, and a blocked one does not count.
+            let complete = state.count.complete as usize;
+            let may_be_last = runs.is_some_and(|most| complete + state.busy >= most);
+            let waits = may_be_last && state.busy > 0;
+            let next = if waits { None } else { self.take(&mut state) };
+            if let Some((key, graph)) = next {
                 if state.is_behind_the_stop(&key) {
                     continue;
                 }
-                let Bounds { runs, duration, .. } = self.bounds;
                 let duration = duration.filter(|&most| self.started.elapsed() > most);
                 let duration = duration.map(|most| format!("`max_duration` of {most:?}"));
-                let runs = runs.filter(|&most| state.runs >= most);
+                let runs = runs.filter(|&most| complete >= most);
                 let runs = runs.map(|most| format!("`max_permutations` of {most}"));
                 if let Some(bound) = duration.or(runs) {
                     state.pending.clear();
@@ -243,9 +248,7 @@ impl Pool {
             Ended::Failed(failure) => stop = Some(Stop::Failed(failure)),
             Ended::Doubtful(_) | Ended::Tried(_) => unreachable!("a trial has decided"),
         }
-        if let Some(stop) = stop
-            && !state.is_behind_the_stop(&key)
-        {
+        if let Some(stop) = stop.filter(|_| !state.is_behind_the_stop(&key)) {
             state.stop = Some((key, stop));
         }
         if self.bounds.finds_duplicates && !is_dead {

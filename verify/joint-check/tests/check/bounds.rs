@@ -122,18 +122,38 @@ fn a_bound_on_executions_or_time_ends_and_says_so() {
     assert_eq!((all.complete, all.is_cut), (90, false));
 }
 
+/// The first execution is blocked.
+fn waits() {
+    let flag = Arc::new(AtomicUsize::new(0));
+    let theirs = flag.clone();
+    let other = thread::spawn(move || theirs.store(1, Release));
+    while flag.load(Acquire) == 0 {
+        thread::yield_now();
+    }
+    other.join().unwrap();
+}
+
+/// Otherwise a model that asks for one execution, as tests for loom do, would have asserted
+/// nothing.
+#[test]
+fn a_bound_on_executions_counts_those_that_end() {
+    for workers in [1, 4] {
+        let within = |most, model: fn()| {
+            let change = |builder: &mut Builder| {
+                (builder.workers, builder.max_permutations) = (workers, Some(most));
+            };
+            bounded(change, model)
+        };
+        let first = within(1, waits);
+        assert_eq!((first.complete, first.is_cut), (1, true));
+        assert!(first.blocked > 0, "{first:?}");
+        assert_eq!(within(7, handoff).complete, 7);
+    }
+}
+
 /// A model none of whose executions ends has asserted nothing.
 #[test]
 fn a_bound_that_leaves_out_every_end_fails_and_is_named() {
-    let waits = || {
-        let flag = Arc::new(AtomicUsize::new(0));
-        let theirs = flag.clone();
-        let other = thread::spawn(move || theirs.store(1, Release));
-        while flag.load(Acquire) == 0 {
-            thread::yield_now();
-        }
-        other.join().unwrap();
-    };
     let says = |change: fn(&mut Builder), part: &str| {
         let text = panic_of(|| _ = bounded(change, waits));
         assert!(
@@ -146,11 +166,11 @@ fn a_bound_that_leaves_out_every_end_fails_and_is_named() {
         "`max_duration` of 0ns",
     );
     says(
-        |it| it.max_permutations = Some(1),
-        "`max_permutations` of 1: 1 are blocked",
+        |it| it.max_permutations = Some(0),
+        "`max_permutations` of 0: 0 are blocked",
     );
     says(
-        |it| it.deviations = Some(0),
+        |it| (it.deviations, it.max_permutations) = (Some(0), Some(1)),
         "`JOINT_CHECK_DEVIATIONS` of 0: 1 are blocked",
     );
     assert!(bounded(|_| (), waits).complete > 0);
