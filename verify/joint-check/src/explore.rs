@@ -7,7 +7,7 @@
 //! revisit, only one does so: the graph in which all that is removed had read from, or was, the
 //! last write of its time.
 
-use core::ops::Range;
+use core::{cmp::Reverse, ops::Range};
 
 use crate::{
     graph::{Clock, Event, Found, Freely, Graph, Id, Kind, MAX_THREADS, Op, Others, join},
@@ -319,7 +319,17 @@ fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
     let unknown = graph.unknown(write.place, write.porf);
     let reads = unknown.filter(|event| event.kind.is_read() && event.stamp > graph.settled);
-    let reads = reads.filter(|read| may_remove(graph, read.stamp, &write.porf, id));
+    let mut reads: Vec<_> = reads.collect();
+    reads.sort_unstable_by_key(|read| Reverse(read.stamp));
+    // What the revisit of a read removes, that of an earlier read removes as well.
+    let mut checked = u32::MAX;
+    let may_revisit = |read: &&Event| {
+        let stamps = read.stamp..core::mem::replace(&mut checked, read.stamp);
+        let removed = graph.added(read.stamp - 1, &write.porf);
+        let mut removed = removed.filter(|event| stamps.contains(&event.stamp));
+        removed.all(|event| is_maximal(graph, event, &write.porf, id))
+    };
+    let reads = reads.into_iter().take_while(may_revisit);
     let mut reads: Vec<_> = reads.map(|read| read.id).collect();
     reads.sort_unstable();
     reads
