@@ -171,3 +171,24 @@ fn a_loop_without_a_hint_after_one_that_gave_up_is_named() {
         while !flag.load(Relaxed) {}
     });
 }
+
+/// A thread that has kept spinning may still read a write that it has passed over.
+#[test]
+fn a_loop_that_gives_up_may_find_the_write_in_each_round() {
+    let (ends, _) = ends_with(&once(), || {
+        let stores = |[value, flag]: &[AtomicUsize; 2]| {
+            value.store(1, Relaxed);
+            flag.store(1, Relaxed);
+        };
+        let looks = |[value, flag]: &[AtomicUsize; 2]| {
+            let mut round = 0;
+            while flag.load(Relaxed) == 1 && value.load(Relaxed) == 0 && round < 5 {
+                hint::spin_loop();
+                round += 1;
+            }
+            round
+        };
+        beside([(); 2].map(|()| AtomicUsize::new(0)), stores, looks).1
+    });
+    assert_eq!(ends, [0, 1, 2, 3, 4, 5]);
+}
