@@ -11,7 +11,7 @@ use core::{
 use super::Event;
 
 /// A vector of at least so many events is kept for another graph. An allocator keeps smaller ones.
-const LARGE: usize = 256;
+const LARGE: usize = 512;
 
 /// So many vectors are kept.
 const KEPT: usize = 8;
