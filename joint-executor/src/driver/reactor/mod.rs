@@ -13,14 +13,18 @@ mod ready;
 mod registration;
 mod selector;
 mod source;
+mod sources;
 #[cfg(test)]
 mod tests;
 
 use alloc::{sync::Arc, vec::Vec};
 use core::task::Waker;
-use std::{collections::HashMap, io};
+use std::io;
 
-use self::selector::{Selector, System};
+use self::{
+    selector::{Selector, System},
+    sources::Sources,
+};
 use crate::{guard::lock, process::Process};
 use joint_switch::{AtomicUsize, Mutex, order};
 
@@ -47,7 +51,7 @@ pub(crate) struct Reactor<S: Selector = System> {
 struct Table {
     /// The source of each descriptor. If a descriptor was closed without being deregistered, its
     /// number may have become that of a later source.
-    sources: HashMap<Raw, Arc<Source>>,
+    sources: Sources,
     is_closed: bool,
 }
 
@@ -88,7 +92,7 @@ impl<S: Selector> EventSource for Reactor<S> {
         let mut woken = Vec::new();
         let mut table = lock(&self.table);
         table.is_closed = true;
-        for source in table.sources.values() {
+        for (_, source) in table.sources.iter() {
             source.end(&mut woken);
         }
         woken
@@ -138,7 +142,8 @@ impl<S: Selector> Reactor<S> {
     /// Calls `f` with each descriptor, the direction and the waker of each task that waits for it.
     #[cfg(feature = "dump")]
     pub(crate) fn each_waker(&self, mut f: impl FnMut(Raw, Way, &Waker)) {
-        for (&raw, source) in &lock(&self.table).sources {
+        for (raw, source) in lock(&self.table).sources.iter() {
+            let raw = raw.to_owned();
             for way in Way::ALL {
                 source.direction(way).each_waker(|waker| f(raw, way, waker));
             }
