@@ -159,7 +159,11 @@ impl<S: Selector> Registration<S> {
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
         let found = self.look(interest);
-        let result = operation();
+        self.report(found, operation())
+    }
+
+    /// Kept apart, so that it is not compiled for each operation.
+    fn report<R>(&self, found: Found, result: io::Result<R>) -> io::Result<R> {
         self.attempted(found, would_block(&result));
         result
     }

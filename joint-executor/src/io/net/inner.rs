@@ -38,10 +38,10 @@ both! {
     peer_addr() -> SocketAddr: Hosted::peer_addr;
     shutdown(how: Shutdown) -> (): |own: &Hosted| own.shutdown(how);
     peek(buffer: &mut [u8]) -> usize: |own: &Hosted| Ok(own.receive(buffer, true)?.0);
-    nodelay() -> bool: |own| Ok(options(own, |_| ())?.nodelay);
-    set_nodelay(nodelay: bool) -> (): |own| options(own, |all| all.nodelay = nodelay).map(drop);
-    ttl() -> u32: |own| Ok(options(own, |_| ())?.ttl);
-    set_ttl(ttl: u32) -> (): |own| options(own, |all| all.ttl = ttl).map(drop);
+    nodelay() -> bool: |own| Ok(options(own, &|_| ())?.nodelay);
+    set_nodelay(nodelay: bool) -> (): |own| options(own, &|all| all.nodelay = nodelay).map(drop);
+    ttl() -> u32: |own| Ok(options(own, &|_| ())?.ttl);
+    set_ttl(ttl: u32) -> (): |own| options(own, &|all| all.ttl = ttl).map(drop);
 }
 
 both! {
@@ -112,20 +112,20 @@ impl Inner<'_, net::TcpStream> {
     pub(super) fn linger(self) -> io::Result<Option<Duration>> {
         match self {
             Self::System(stream) => SockRef::from(stream).linger(),
-            Self::Hosted(stream) => Ok(options(stream, |_| ())?.linger),
+            Self::Hosted(stream) => Ok(options(stream, &|_| ())?.linger),
         }
     }
 
     pub(super) fn set_linger(self, linger: Option<Duration>) -> io::Result<()> {
         match self {
             Self::System(stream) => SockRef::from(stream).set_linger(linger),
-            Self::Hosted(stream) => options(stream, |own| own.linger = linger).map(drop),
+            Self::Hosted(stream) => options(stream, &|own| own.linger = linger).map(drop),
         }
     }
 }
 
 /// Returns the options of a hosted stream, after `change`.
-fn options(stream: &Hosted, change: impl Fn(&mut StreamOptions)) -> io::Result<StreamOptions> {
+fn options(stream: &Hosted, change: &dyn Fn(&mut StreamOptions)) -> io::Result<StreamOptions> {
     let mut options = StreamOptions::default();
     stream.with_options(&mut |own| {
         change(own);

@@ -152,6 +152,17 @@ impl<T> Socket<T> {
         }
     }
 
+    /// Polls with a function that the type does not depend on, so that this is compiled once for
+    /// each type of result.
+    pub(super) fn poll_by<R>(
+        &self,
+        way: Way,
+        cx: &mut Context<'_>,
+        operation: &mut dyn FnMut(Inner<'_, T>) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.poll_with(way, cx, operation, |_| false)
+    }
+
     pub(super) fn try_io<R>(
         &self,
         interest: Interest,
@@ -186,15 +197,12 @@ fn poll_hosted<R>(
     operation: &mut dyn FnMut() -> io::Result<R>,
 ) -> Poll<io::Result<R>> {
     loop {
-        match operation() {
-            Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                ready!(socket.poll_ready(interest(way), cx))?;
-            }
-            done => {
-                budget::spend();
-                return Poll::Ready(done);
-            }
+        let done = operation();
+        if !would_block(&done) {
+            budget::spend();
+            return Poll::Ready(done);
         }
+        ready!(socket.poll_ready(interest(way), cx))?;
     }
 }
 
@@ -235,7 +243,11 @@ impl Readiness<'_> {
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
         let found = self.look(interest);
-        let result = operation();
+        self.report(found, operation())
+    }
+
+    /// Kept apart, so that it is not compiled for each operation.
+    fn report<R>(&self, found: Found, result: io::Result<R>) -> io::Result<R> {
         self.attempted(found, would_block(&result));
         result
     }
@@ -272,6 +284,15 @@ impl<T> AsyncFd<T> {
     #[inline]
     pub(super) fn inner(&self) -> &T {
         self.get_ref()
+    }
+
+    pub(super) fn poll_by<R>(
+        &self,
+        way: Way,
+        cx: &mut Context<'_>,
+        operation: &mut dyn FnMut(&T) -> io::Result<R>,
+    ) -> Poll<io::Result<R>> {
+        self.poll_with(way, cx, operation, |_| false)
     }
 
     pub(super) fn readiness(&self) -> Readiness<'_> {

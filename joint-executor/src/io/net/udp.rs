@@ -94,8 +94,7 @@ impl UdpSocket {
         message: &[u8],
         to: SocketAddr,
     ) -> Poll<io::Result<usize>> {
-        let send = |socket: Inner<'_, net::UdpSocket>| socket.send_to(message, to);
-        self.0.poll_with(Way::Write, cx, send, |_| false)
+        (self.0).poll_by(Way::Write, cx, &mut |socket| socket.send_to(message, to))
     }
 
     /// Receives a message as [`recv`](Self::recv) does, but leaves it in the queue: the next call

@@ -315,7 +315,7 @@ macro_rules! exchanges {
             /// # Errors
             /// As for [`send`](Self::send).
             pub fn poll_send(&self, cx: &mut Context<'_>, message: &[u8]) -> Poll<io::Result<usize>> {
-                (self.0).poll_with(Way::Write, cx, |socket| socket.send(message), |_| false)
+                (self.0).poll_by(Way::Write, cx, &mut |socket| socket.send(message))
             }
 
             /// Polls as [`recv`](Self::recv) does. Only the last task that polled to receive is
@@ -328,7 +328,7 @@ macro_rules! exchanges {
                 cx: &mut Context<'_>,
                 buffer: &mut [u8],
             ) -> Poll<io::Result<usize>> {
-                (self.0).poll_with(Way::Read, cx, |socket| socket.recv(buffer), |_| false)
+                (self.0).poll_by(Way::Read, cx, &mut |socket| socket.recv(buffer))
             }
 
             /// Polls as [`recv_from`](Self::recv_from) does. Only the last task that polled to
@@ -341,7 +341,7 @@ macro_rules! exchanges {
                 cx: &mut Context<'_>,
                 buffer: &mut [u8],
             ) -> Poll<io::Result<(usize, $address)>> {
-                (self.0).poll_with(Way::Read, cx, |socket| socket.recv_from(buffer), |_| false)
+                (self.0).poll_by(Way::Read, cx, &mut |socket| socket.recv_from(buffer))
             }
 
             /// Sends a message to the address that the socket is connected to. The message is sent
