@@ -202,9 +202,11 @@ impl<K> EntryLink<K> {
 
     #[inline]
     fn place(&self) -> Place {
-        // SAFETY: as for `home`.
-        let entered = |entry: *mut Entry| unsafe { head::<K>(entry) }.place;
-        self.entry().map_or_else(|place| place, entered)
+        match self.entry() {
+            // SAFETY: as for `home`.
+            Ok(entry) => unsafe { head::<K>(entry) }.place,
+            Err(place) => place,
+        }
     }
 
     /// The lane of a task, entered or not. The caller is as for [`home`](EntryLink::home).
@@ -322,7 +324,7 @@ impl<K: RegistryOwner> Registry<K> {
         fence: impl FnOnce(),
     ) {
         let (registry, place) = (owner.registry(), link.place().on(shard));
-        let head = || Head {
+        let head = Head {
             owner: Arc::as_ptr(owner),
             place,
         };

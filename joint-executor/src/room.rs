@@ -57,6 +57,15 @@ fn next(free: *mut ()) -> *mut Entry {
     free.map_addr(|address| address & !1).cast()
 }
 
+/// The entries of a new chunk, for this address: each is free, and followed by the next one.
+fn row(entries: *mut Entry) -> [Entry; ENTRIES] {
+    let link = |i| match i < ENTRIES {
+        true => entries.wrapping_add(i),
+        false => ptr::null_mut(),
+    };
+    core::array::from_fn(|i| Entry::new(free(link(i + 1))))
+}
+
 /// Writes a link into an entry that belongs to the caller.
 pub(crate) fn put(word: &Entry, link: *mut ()) -> bool {
     // ORDERING: put. Relaxed: the list that the entry goes to publishes it.
@@ -91,12 +100,12 @@ impl<H> Default for Room<H> {
 }
 
 impl<H> Room<H> {
-    /// Enters a task, and returns the entry. `head` makes the head of a new chunk.
+    /// Enters a task, and returns the entry. `head` is for a new chunk.
     ///
     /// # Safety
     /// The caller is the owner.
     #[inline]
-    pub(crate) unsafe fn enter(&self, task: NonNull<()>, head: impl FnOnce() -> H) -> *mut Entry {
+    pub(crate) unsafe fn enter(&self, task: NonNull<()>, head: H) -> *mut Entry {
         self.free.with_mut(|first| {
             // SAFETY: by this function's contract.
             let mut entry = unsafe { *first };
@@ -168,11 +177,11 @@ impl<H> Room<H> {
 
     /// Returns a list of free entries: those that were given back, or else a new chunk's.
     #[cold]
-    fn refill(&self, head: impl FnOnce() -> H) -> *mut Entry {
+    fn refill(&self, head: H) -> *mut Entry {
         // ORDERING: take. Acquire, with each `push`, which the later ones continue.
         let returned = self.returned.swap(ptr::null_mut(), order!(take: Acquire));
         match returned.is_null() {
-            true => self.grow(head()),
+            true => self.grow(head),
             false => returned,
         }
     }
@@ -188,16 +197,12 @@ impl<H> Room<H> {
         let chunk = heap::allocate::<Chunk<H>>().as_ptr();
         // SAFETY: the field is inside the chunk.
         let entries = unsafe { &raw mut (*chunk).entries }.cast::<Entry>();
-        let link = |i| match i < ENTRIES {
-            true => entries.wrapping_add(i),
-            false => ptr::null_mut(),
-        };
         // ORDERING: newest_look. Relaxed: the owner alone writes it.
         let older = self.newest.load(order!(newest_look: Relaxed));
         let fresh = Chunk {
             head,
             older,
-            entries: core::array::from_fn(|i| Entry::new(free(link(i + 1)))),
+            entries: row(entries),
         };
         // SAFETY: the block is fresh, and has room for a chunk.
         unsafe { chunk.write(fresh) };

@@ -71,7 +71,7 @@ impl Register {
     #[inline]
     pub(super) unsafe fn enter(&self, task: NonNull<()>, entry: &Entry, home: *const LocalState) {
         // SAFETY: the register stays on its thread, which is the owner of the room.
-        let place = unsafe { self.0.enter(task, || Home(home)) };
+        let place = unsafe { self.0.enter(task, Home(home)) };
         // SAFETY: the task has not been idle yet, so no other thread reads it.
         entry.0.with_mut(|entry| unsafe { *entry = place });
     }
