@@ -156,7 +156,11 @@ fn park(
             return Parked::TimedOut;
         }
         slept = true;
-        match next.into_iter().chain(left).min() {
+        let limit = match (next, left) {
+            (Some(next), Some(left)) => Some(next.min(left)),
+            _ => next.or(left),
+        };
+        match limit {
             Some(limit) => thread::park_timeout(limit),
             None => thread::park(),
         }

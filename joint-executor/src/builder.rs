@@ -252,7 +252,12 @@ impl Builder {
         let workers = self.check(None)?;
         let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
         let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
-        let (all, threads) = all.into_iter().map(HostedWorker::new).unzip();
+        let (mut hosted, mut threads) = (Vec::new(), Vec::new());
+        for worker in all {
+            let (worker, thread) = HostedWorker::new(worker);
+            hosted.push(worker);
+            threads.push(thread);
+        }
         *shared.threads() = Threads {
             all: threads,
             has_host: self.host.is_some(),
@@ -267,7 +272,7 @@ impl Builder {
             is_hosted: true,
             host: self.host.take(),
         };
-        Ok((executor, all))
+        Ok((executor, hosted))
     }
 
     /// Sets a function that makes a value for each task when it is spawned. All hooks for tasks get

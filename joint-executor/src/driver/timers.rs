@@ -158,8 +158,9 @@ impl Timers {
         let Some(queue) = queue.as_mut() else {
             return Fired::All;
         };
-        let due = iter::from_fn(|| queue.pop(now)).take(TURN as usize);
-        woken.extend(due);
+        for waker in iter::from_fn(|| queue.pop(now)).take(TURN as usize) {
+            woken.push(waker);
+        }
         self.publish(queue);
         match queue.earliest() <= now {
             true => Fired::OneBatch,

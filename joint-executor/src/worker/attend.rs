@@ -104,7 +104,8 @@ impl Attendant {
         let other = self.next_timers.get();
         let all = driver.all_timers();
         self.next_timers.set((other + 1) % all.len());
-        let timers = [&all[worker.index()], &all[other]].map(slice::from_ref);
+        let timers = |at: usize| slice::from_ref(&all[at]);
+        let timers = [timers(worker.index()), timers(other)];
         self.wake_ready(worker, woken, timers, now, After::Queue);
         // A short run among long ones says little: what was measured before counts by half.
         let pace = (away / runs.max(1)).max(self.pace.get() / 2);

@@ -66,8 +66,11 @@ impl Worker {
         // Nothing that is set for the task below applies to the code that runs here. This code
         // belongs to this executor, whatever the task belongs to.
         self.apart(|| next = self.attend_apart(running));
-        let check = parker.map(|parker| self.check_blocked(parker, Instant::now()));
-        next.into_iter().chain(check).min()
+        let Some(parker) = parker else {
+            return next;
+        };
+        let check = self.check_blocked(parker, Instant::now());
+        Some(next.map_or(check, |next| check.min(next)))
     }
 
     fn attend_apart(&self, running: &Running<'_>) -> Option<Duration> {
@@ -115,7 +118,10 @@ impl Worker {
 fn is_starved(worker: &Core) -> bool {
     let all = &worker.shared().counters;
     // One more, so that it is never that of a worker that has not been blocked.
-    let polls = 1 + all.iter().map(|worker| worker.polls.get()).sum::<u64>();
+    let mut polls = 1;
+    for worker in all {
+        polls += worker.polls.get();
+    }
     worker.counters().blocked_at.set(polls);
     let has_found = |worker: &Counters| worker.blocked_at.get() == polls;
     all.iter().all(|worker| has_found(worker)) && worker.shared().has_queued()
@@ -157,7 +163,8 @@ fn is_deadlock(worker: &Core, parker: &Parker) -> bool {
         true => queues.next_queued(),
         false => queues.next_pinned(),
     };
-    let mut queued: Vec<_> = iter::from_fn(next).collect();
+    let mut queued = Vec::new();
+    queued.extend(iter::from_fn(next));
     queued.extend(is_alone.then(|| queues.take_injected()).flatten());
     queued.extend(iter::from_fn(next));
     for runnable in queued {

@@ -102,8 +102,9 @@ impl Direction {
         if are_due {
             let mut waiters = lock(&self.waiters);
             woken.extend(waiters.caller.take());
-            let futures = waiters.futures.iter_mut();
-            woken.extend(futures.filter_map(|(_, waker)| waker.take()));
+            for (_, waker) in &mut waiters.futures {
+                woken.extend(waker.take());
+            }
         }
     }
 

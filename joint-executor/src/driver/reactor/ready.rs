@@ -213,17 +213,23 @@ impl fmt::Debug for Interest {
 
 impl fmt::Debug for Ready {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rest = [
+        let mut before = "";
+        for (member, name) in [
             (Self::READABLE, "READABLE"),
             (Self::WRITABLE, "WRITABLE"),
             (Self::READ_CLOSED, "READ_CLOSED"),
             (Self::WRITE_CLOSED, "WRITE_CLOSED"),
             (Self::PRIORITY, "PRIORITY"),
             (Self::ERROR, "ERROR"),
-        ]
-        .into_iter()
-        .filter(|(member, _)| self.meets(*member));
-        f.write_str(rest.next().map_or("EMPTY", |(_, name)| name))?;
-        rest.try_for_each(|(_, name)| write!(f, " | {name}"))
+        ] {
+            if self.meets(member) {
+                write!(f, "{before}{name}")?;
+                before = " | ";
+            }
+        }
+        match before {
+            "" => f.write_str("EMPTY"),
+            _ => Ok(()),
+        }
     }
 }

@@ -26,13 +26,12 @@ pub(crate) struct Source([Direction; 3]);
 
 impl Source {
     pub(crate) fn new(short: ShortCount, interest: Interest) -> Self {
-        Self(Way::ALL.map(|way| {
-            let short = match way {
-                Way::Read | Way::Write => short,
-                Way::Exception => ShortCount::Unsure,
-            };
-            Direction::new(short, interest.by(way).is_some())
-        }))
+        let direction = |way, short| Direction::new(short, interest.by(way).is_some());
+        Self([
+            direction(Way::Read, short),
+            direction(Way::Write, short),
+            direction(Way::Exception, ShortCount::Unsure),
+        ])
     }
 
     #[inline]
@@ -42,9 +41,9 @@ impl Source {
 
     /// Raises an event. The caller must wake the wakers that are appended to `woken`.
     pub(super) fn event(&self, event: Event, woken: &mut Vec<Waker>) {
-        for (direction, short) in self.0.iter().zip(event) {
-            if let Some(short) = short {
-                direction.event(short, woken);
+        for way in Way::ALL {
+            if let Some(short) = event[way as usize] {
+                self.direction(way).event(short, woken);
             }
         }
     }

@@ -148,8 +148,11 @@ impl<W> Queue<W> {
     }
 
     pub(super) fn into_values(self) -> Vec<W> {
-        let values = self.slots.into_iter().filter_map(|(_, slot)| slot.value);
-        values.collect()
+        let mut values = Vec::new();
+        for (_, slot) in self.slots {
+            values.extend(slot.value);
+        }
+        values
     }
 
     fn bury(&mut self) {

@@ -97,7 +97,8 @@ impl Row {
     }
 
     fn share(&self, own: u32, theirs: u32, rounds_up: bool) -> usize {
-        let [own_pace, pace] = match self.pace.map(u64::from) {
+        let [own_pace, pace] = self.pace;
+        let [own_pace, pace] = match [u64::from(own_pace), u64::from(pace)] {
             [a, b] if 2 * a.max(b) > 3 * a.min(b) => [a, b],
             _ => [1; 2],
         };

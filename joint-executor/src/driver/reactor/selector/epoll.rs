@@ -73,10 +73,13 @@ impl Selector for Epoll {
 
     unsafe fn add(&self, raw: Raw, interest: Interest) -> io::Result<()> {
         let flags = [EPOLLIN | EPOLLRDHUP, EPOLLOUT, EPOLLPRI];
-        let ways = Way::ALL.into_iter().zip(flags);
-        let asked = ways.filter(|(way, _)| interest.by(*way).is_some());
-        let flags = asked.fold(0, |all, (_, flags)| all | flags);
-        add(&self.epoll, raw, raw as u64, flags)
+        let mut asked = 0;
+        for way in Way::ALL {
+            if interest.by(way).is_some() {
+                asked |= flags[way as usize];
+            }
+        }
+        add(&self.epoll, raw, raw as u64, asked)
     }
 
     unsafe fn delete(&self, raw: Raw) {
