@@ -165,7 +165,8 @@ impl<W> Queue<W> {
     fn begin_anew(&mut self) -> NonZeroU32 {
         self.bury();
         let mut turn = NonZeroU32::MIN;
-        for entry in self.heap.take_sorted() {
+        let mut entries = mem::replace(&mut self.heap, Quickheap::new());
+        while let Some(entry) = entries.pop() {
             let place = entry.place();
             self.heap
                 .push(Entry::new(entry.deadline(), turn, place as u32));

@@ -6,7 +6,7 @@
 //! takes ten times as long for each, because its steps are far apart in memory.
 
 use alloc::vec::Vec;
-use core::{cmp::Reverse, mem};
+use core::cmp::Reverse;
 
 use crate::policy::TURN;
 
@@ -122,14 +122,6 @@ impl<T: Ord + Copy> Quickheap<T> {
         let start = self.pivots.pop().unwrap_or(0);
         self.sorted.extend(self.others.drain(start..));
         self.sorted.sort_unstable_by_key(|value| Reverse(*value));
-    }
-
-    pub(super) fn take_sorted(&mut self) -> Vec<T> {
-        let Self { sorted, others, .. } = mem::replace(self, Self::new());
-        let mut all = sorted;
-        all.extend(others);
-        all.sort_unstable();
-        all
     }
 }
 
