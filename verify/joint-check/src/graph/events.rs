@@ -1,7 +1,7 @@
 //! The events of a thread, in memory that other graphs have used before.
 //!
-//! A run of a large model makes and drops some graphs of a few hundred kilobytes. An allocator gives
-//! memory of that size back to the system, which clears it for the next graph.
+//! A run of a large model makes and drops some graphs of a few hundred kilobytes. An allocator
+//! gives memory of that size back to the system, which clears it for the next graph.
 
 use core::{
     cell::RefCell,
