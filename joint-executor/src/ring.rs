@@ -418,10 +418,8 @@ impl<T: Word, const BITS: u32> Ring<T, BITS> {
 
     /// Returns the index of the oldest task, if there is one, as any thread sees it.
     pub(crate) fn oldest(&self) -> Option<u64> {
-        // ORDERING: oldest_head, oldest_tail. Relaxed: as in `len`.
-        let head = self.head.load(order!(oldest_head: Relaxed));
-        let tail = self.tail.load(order!(oldest_tail: Relaxed));
-        (Self::between(head, tail) > 0).then_some(head & ((1 << BITS) - 1))
+        let (taken, len) = self.taken_and_len();
+        (len > 0).then_some(taken)
     }
 
     /// Moves tasks here from the ring of another worker, as [`steal`](Ring::steal) takes them.

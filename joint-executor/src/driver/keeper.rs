@@ -93,11 +93,6 @@ impl<R: EventSource> Driver<R> {
         &self.due
     }
 
-    /// Returns whether there is a stranger's waker that any worker could wake.
-    pub(crate) fn has_due(&self) -> bool {
-        !self.due.is_empty()
-    }
-
     pub(crate) fn next_due(&self) -> Option<Waker> {
         self.due.pop()
     }
@@ -112,12 +107,8 @@ impl<R: EventSource> Driver<R> {
         &self.timers
     }
 
-    /// Returns a time before which no timer is due, or `NEVER`. It may be out of date.
-    fn earliest(&self) -> u64 {
-        self.first().0
-    }
-
-    /// Returns the earliest deadline, and the queue in which it is the first one.
+    /// Returns a time before which no timer is due, or `NEVER`, and the queue in which it is the
+    /// first deadline. It may be out of date.
     fn first(&self) -> (u64, usize) {
         let mut first = (NEVER, 0);
         for (queue, timers) in self.timers.iter().enumerate() {
@@ -294,7 +285,7 @@ impl<R: EventSource> Keeper<'_, R> {
             self.driver
                 .asleep_until
                 .swap(until.max(1), order!(asleep: AcqRel));
-            let earliest = self.driver.earliest();
+            let (earliest, _) = self.driver.first();
             // RECHECK: asleep_again. A deadline that was announced between the first look and the
             // exchange.
             if !recheck!(asleep_again: earliest < until) {
@@ -395,14 +386,14 @@ mod tests {
     #[test]
     fn a_keeper_says_whether_there_is_something_to_do() {
         let driver = driver();
-        assert_eq!(driver.earliest(), NEVER);
+        assert_eq!(driver.first().0, NEVER);
         let mut keeper = driver.keep().expect("there is no other keeper");
         assert!(!keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.push(Waker::noop().clone());
         assert!(keeper.park(Some(Duration::ZERO)));
         keeper.buffers.woken.clear();
         driver.timers(1).insert(1, Waker::noop().clone()).unwrap();
-        assert_eq!(driver.earliest(), 1);
+        assert_eq!(driver.first().0, 1);
         assert!(keeper.park(None), "the deadline has passed");
         assert!(!driver.is_kept());
     }
@@ -428,7 +419,7 @@ mod tests {
                     assert!(timers.remove(&key).is_some());
                 }
             }
-            assert_eq!(driver.earliest(), 0);
+            assert_eq!(driver.first().0, 0);
         };
         give_up();
         assert_eq!(driver.next_unkept_look(), Some(armed));
@@ -451,7 +442,7 @@ mod tests {
         driver.timers(0).insert(NEVER - 1, waker()).unwrap();
         (0..2).for_each(|_| driver.due().push(waker()));
         assert_eq!(driver.close().len(), 3);
-        assert!(!driver.has_due());
+        assert!(driver.due().is_empty());
     }
 
     #[cfg(all(feature = "io", unix))]

@@ -67,13 +67,6 @@ pub(super) trait ReadUninit {
     fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize>;
 }
 
-impl<T: Open> ReadUninit for &T {
-    #[inline]
-    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-        read(self, buffer)
-    }
-}
-
 /// Returns the memory that the next bytes are read into. `given` is the capacity that the caller
 /// has chosen: if the contents just fit, the last read, which finds the end, needs little more.
 pub(super) fn room(buffer: &mut Vec<u8>, given: usize) -> &mut [MaybeUninit<u8>] {
@@ -97,25 +90,26 @@ pub(super) unsafe fn initialized(buffer: &mut [MaybeUninit<u8>]) -> &mut [u8] {
     unsafe { &mut *(buffer as *mut [u8]) }
 }
 
-/// Returns how many bytes at the beginning of the buffer are initialised.
-#[cfg(unix)]
-#[inline]
-fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    // Some systems refuse more at once.
-    let most = buffer.len().min(i32::MAX as usize - 1);
-    let raw = inner.as_fd().as_raw_fd();
-    #[cfg(target_os = "linux")]
-    // By its number, because the C library's `read` may cancel the thread, and switches that on and
-    // off by two exchanges.
-    // SAFETY: the system writes into the buffer alone.
-    let read = unsafe { libc::syscall(libc::SYS_read, raw, buffer.as_mut_ptr(), most) };
-    #[cfg(not(target_os = "linux"))]
-    // SAFETY: the system writes into the buffer alone.
-    let read = unsafe { libc::read(raw, buffer.as_mut_ptr().cast(), most) };
-    usize::try_from(read).map_err(|_| io::Error::last_os_error())
-}
+impl<T: Open> ReadUninit for &T {
+    #[cfg(unix)]
+    #[inline]
+    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        // Some systems refuse more at once.
+        let most = buffer.len().min(i32::MAX as usize - 1);
+        let raw = self.as_fd().as_raw_fd();
+        #[cfg(target_os = "linux")]
+        // By its number, because the C library's `read` may cancel the thread, and switches that on
+        // and off by two exchanges.
+        // SAFETY: the system writes into the buffer alone.
+        let read = unsafe { libc::syscall(libc::SYS_read, raw, buffer.as_mut_ptr(), most) };
+        #[cfg(not(target_os = "linux"))]
+        // SAFETY: the system writes into the buffer alone.
+        let read = unsafe { libc::read(raw, buffer.as_mut_ptr().cast(), most) };
+        usize::try_from(read).map_err(|_| io::Error::last_os_error())
+    }
 
-#[cfg(windows)]
-fn read(inner: &impl Open, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
-    socket2::SockRef::from(inner).recv(buffer)
+    #[cfg(windows)]
+    fn read_uninit(self, buffer: &mut [MaybeUninit<u8>]) -> io::Result<usize> {
+        socket2::SockRef::from(self).recv(buffer)
+    }
 }

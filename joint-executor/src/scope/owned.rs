@@ -54,8 +54,7 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
     /// the future is dropped, and its handle reports a cancellation.
     ///
     /// # Cost
-    /// Four allocations: the task, the future behind a pointer in the task, the result, and the
-    /// entry by which the scope learns of the end.
+    /// As for [`Scope::spawn`](crate::Scope::spawn).
     ///
     /// # Panics
     /// Like [`joint_executor::spawn`](crate::spawn).

@@ -143,7 +143,7 @@ impl Attendant {
             }
         }
         self.woken.set(woken);
-        if stranger.is_some() && driver.has_due() {
+        if stranger.is_some() && !driver.due().is_empty() {
             worker.notify();
         }
         worker.wake_stranger(stranger);

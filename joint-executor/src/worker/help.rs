@@ -220,12 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_finds_no_fork_asks_for_more() {
+    fn a_worker_that_finds_no_fork_or_takes_one_asks_for_more() {
         let [worker, _other] = two_workers();
         let forks = &worker.shared().forks[1];
         let look = || assert!(worker.idle.take_fork(&worker, now()).is_none());
         assert_eq!(kept_open(forks, || while_open(forks, look)), KEPT_OPEN);
         assert_eq!(kept_open(forks, look), 2 * KEPT_OPEN);
+        let steal = || forks.steal().expect("one is open").run();
+        assert_eq!(kept_open(forks, || while_open(forks, steal)), 2 * KEPT_OPEN);
     }
 
     #[test]

@@ -177,7 +177,7 @@ impl Shared {
     /// Whether there is a task in any queue that all workers serve, or a stranger to wake.
     pub(crate) fn has_queued(&self) -> bool {
         let is_queued = self.stealers.iter().any(|stealer| !stealer.is_empty());
-        is_queued || self.has_injected() || self.driver.has_due()
+        is_queued || self.has_injected() || !self.driver.due().is_empty()
     }
 
     pub(crate) fn has_injected(&self) -> bool {
