@@ -44,7 +44,7 @@ impl Counts {
             || match need {
                 Need::Lookout => false,
                 Need::Hands => lacks_hands(),
-                Need::More => self.watching() + self.sleeping() > self.waking(),
+                Need::More => self.watching() + self.sleeping() > self.waking() + 1,
             }
     }
 }
@@ -57,6 +57,7 @@ pub(crate) enum Need {
     /// A worker that searches, because there is more work than the active workers should do by
     /// themselves.
     Hands,
-    /// Another worker, even if one searches.
+    /// Another worker, even if one searches, but not the last: the thread that asks keeps a
+    /// processor busy itself. Whoever is woken wakes that one.
     More,
 }

@@ -75,7 +75,12 @@ const NEEDS: [Need; 2] = [Need::Lookout, Need::Hands];
 
 #[test]
 fn a_push_that_needs_more_wakes_one_beside_a_searcher() {
-    for (world, all) in [([1, 1, 1, 0], [0].as_slice()), ([0, 1, 1, 1], &[1, 0])] {
+    let worlds = [
+        ([1, 1, 1, 0], [].as_slice()),
+        ([0, 1, 1, 1], &[1]),
+        ([0, 1, 1, 2], &[2, 1]),
+    ];
+    for (world, all) in worlds {
         let sleep = self::world(world);
         for &one in all {
             assert_eq!(ones(sleep.notify_from_outside(Need::More)), 1, "{world:?}");
