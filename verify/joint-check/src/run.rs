@@ -34,7 +34,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use access::Long;
 use before::before_step;
 use corosensei::{Coroutine, Yielder, stack::DefaultStack};
-use free::{Freed, Touched};
+use free::{Freed, Handles, Touched};
 use locals::Local;
 use phase::Phase;
 
@@ -293,8 +293,8 @@ struct Run {
     touched: Vec<Touched>,
     /// Memory that the model has allocated: its address, the next step, and its size.
     pieces: Vec<(usize, Id, usize)>,
-    /// The accesses that a trial asks for, each with the address of an `Arc` of std's.
-    arcs: Vec<(Id, usize)>,
+    /// The accesses that a trial asks for, each with an `Arc` of std's: its address and its counts.
+    arcs: Vec<(Id, usize, Handles)>,
     /// Memory that the model has freed.
     gone: Vec<(Range<usize>, Freed)>,
     statics: BTreeMap<usize, Box<dyn Any>>,

@@ -311,7 +311,7 @@ impl Run {
             let is_ours = self.counts.range(address..address + size).next().is_some();
             !is_ours && size >= size_of::<Handles>() && is_shared(handles(address))
         });
-        let arcs = arcs.map(|&(address, ..)| (access, address));
+        let arcs = arcs.map(|&(address, ..)| (access, address, handles(address)));
         self.arcs.extend(arcs);
     }
 
@@ -323,15 +323,17 @@ impl Run {
                 false => Vec::new(),
             };
         }
+        // Other memory may begin with such numbers, but these do not change.
+        let has_ended = |before: Handles, now: Handles| now[0] <= 1 && now != before;
         let arcs = self.arcs.iter();
-        let ended = arcs.filter(|&&(_, address)| handles(address)[0] <= 1);
-        ended.map(|&(access, _)| access).collect()
+        let ended = arcs.filter(|&&(_, address, before)| has_ended(before, handles(address)));
+        ended.map(|&(access, ..)| access).collect()
     }
 }
 
 /// The two counts at the beginning of the memory of an `Arc`: how many handles keep the value, and
 /// how many the memory, where all of the first count as one.
-type Handles = [usize; 2];
+pub(super) type Handles = [usize; 2];
 
 /// Reads the beginning of memory of the model, which need not be an `Arc`.
 fn handles(address: usize) -> Handles {

@@ -310,6 +310,13 @@ fn a_store_that_is_done_again_after_a_free_is_found() {
     assert!(compare("13369", &program).1);
 }
 
+/// The model has memory that begins with 1 and 2, as that of an `Arc` with a `Weak` does.
+#[test]
+fn numbers_like_those_of_an_arc_order_nothing() {
+    let program = Program::by_chance(64_725);
+    assert!(compare("64725", &program).1);
+}
+
 /// The classic shapes, with an ordering for writes and one for reads.
 const SHAPES: [(&str, &str); 13] = [
     ("SB", "x=1.w; y.r | y=1.w; x.r"),
