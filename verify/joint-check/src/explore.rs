@@ -170,7 +170,10 @@ impl Steps {
     fn write(&mut self, mut graph: Graph, write: Event) -> Vec<Graph> {
         let id = write.id;
         graph.push(write);
-        if self.races(&graph, graph.at(id)) {
+        let mut places = places_for(&graph, id);
+        // An exchange whose write has no place is in no execution of this graph, and only revisits.
+        let has_place = !places.is_empty();
+        if has_place && self.races(&graph, graph.at(id)) {
             return Vec::new();
         }
         let revisited = match self.only {
@@ -189,6 +192,7 @@ impl Steps {
                 next.order_after(before, id);
                 next.set_source(read, id, outcome);
                 let mut found = self.after_read(next, read);
+                found.retain(|next| has_place || !self.races(next, next.at(id)));
                 let waits = |graph: &Graph| graph.at(read).blocks();
                 if self.released.is_none() && waits(&graph) && !found.last().is_none_or(waits) {
                     self.released = found.pop();
@@ -197,7 +201,6 @@ impl Steps {
             });
             self.unused = None;
         }
-        let mut places = places_for(&graph, id);
         if let (Some(only), Kind::Write { is_exchange: false }) = (self.only, graph.at(id).kind) {
             let place = graph.at(id).place;
             let before = graph.order(place).rev().nth(only.newer);

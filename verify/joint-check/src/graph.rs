@@ -406,8 +406,9 @@ impl Graph {
 pub(crate) fn conflict(a: &Event, b: &Event) -> bool {
     use Kind::{Atomic, Cell, CellWrite, Count, Exclusive, PlainRead, Write};
     let alone = |event: &Event| matches!(event.kind, Atomic | Count | Exclusive | Cell | CellWrite);
-    // An exchange that is taken for a load has written all the same.
-    let writes = |event: &Event| matches!(event.kind, Write { .. }) || event.is_exchange();
+    // An exchange that is taken for a load has written all the same. Any other has a write.
+    let is_merged = |event: &Event| event.is_exchange() && event.outcome().0.is_none();
+    let writes = |event: &Event| matches!(event.kind, Write { .. }) || is_merged(event);
     let is_plain_beside = |a: &Event, b: &Event| matches!(a.kind, PlainRead) && writes(b);
     alone(a) || alone(b) || is_plain_beside(a, b) || is_plain_beside(b, a)
 }

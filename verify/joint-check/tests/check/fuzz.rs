@@ -310,6 +310,14 @@ fn a_store_that_is_done_again_after_a_free_is_found() {
     assert!(compare("13369", &program).1);
 }
 
+/// The read of an exchange comes before its write, and may read what another has replaced.
+#[test]
+fn a_plain_read_races_with_no_exchange_that_cannot_be() {
+    for seed in [166_388, 186_828] {
+        assert!(compare("", &Program::by_chance(seed)).1, "{seed}");
+    }
+}
+
 /// The model has memory that begins with 1 and 2, as that of an `Arc` with a `Weak` does.
 #[test]
 fn numbers_like_those_of_an_arc_order_nothing() {
