@@ -8,7 +8,6 @@ pub(super) const SLEEPING: u64 = 1 << 32;
 pub(super) const WAKING: u64 = 1 << 48;
 /// The largest number of workers for which each count has room.
 pub(crate) const MOST_WORKERS: usize = i16::MAX as usize;
-const _: () = assert!(MOST_WORKERS < 1 << 16, "each count has 16 bits");
 
 #[derive(Clone, Copy)]
 pub(super) struct Counts(pub(super) u64);

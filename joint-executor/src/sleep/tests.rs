@@ -8,10 +8,18 @@ use core::{
 };
 
 use super::{
-    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Need, SEARCHING, SLEEPING, SLEEPS, SLEEPS_IN_DRIVER, Sleep,
-    WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
+    AWAKE, CLAIMED, CLAIMED_IN_DRIVER, Counts, MOST_WORKERS, Need, SEARCHING, SLEEPING, SLEEPS,
+    SLEEPS_IN_DRIVER, Sleep, WAKING, WATCHES, WATCHES_IN_DRIVER, WATCHING, Woke,
 };
 use crate::{fences::Fences, wakes::Wakes};
+
+#[test]
+fn the_counts_have_room_for_all_workers() {
+    let most = MOST_WORKERS as u64;
+    let counts = Counts(most * SEARCHING + most * WATCHING + most * SLEEPING);
+    let read = [counts.searching(), counts.watching(), counts.sleeping()];
+    assert_eq!(read, [most; 3]);
+}
 
 /// How many workers are active, search, watch and sleep. Those that rest have the lowest numbers.
 type World = [usize; 4];
