@@ -8,6 +8,7 @@
 use alloc::vec::Vec;
 
 use crate::policy::TURN;
+use joint_switch::random;
 
 /// So many values are sorted one by one, and twice as many are kept so.
 const SORTED: usize = TURN as usize / 2;
@@ -28,7 +29,6 @@ pub(super) struct Quickheap<T> {
     others: Vec<T>,
     /// The places of the pivots in `others`.
     pivots: Vec<usize>,
-    random: u64,
 }
 
 impl<T: Ord + Copy> Quickheap<T> {
@@ -37,7 +37,6 @@ impl<T: Ord + Copy> Quickheap<T> {
             sorted: Vec::new(),
             others: Vec::new(),
             pivots: Vec::new(),
-            random: 0,
         }
     }
 
@@ -114,10 +113,7 @@ impl<T: Ord + Copy> Quickheap<T> {
             if smallest.len() <= SORTED {
                 break;
             }
-            // A step of the generator of Knuth's MMIX.
-            self.random = (self.random.wrapping_mul(6_364_136_223_846_793_005))
-                .wrapping_add(1_442_695_040_888_963_407);
-            let any = (self.random >> 33) as usize % smallest.len();
+            let any = random() as usize % smallest.len();
             if self.pivots.len() == MOST_PIVOTS {
                 self.pivots.remove(0);
             }

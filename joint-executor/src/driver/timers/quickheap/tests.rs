@@ -43,7 +43,6 @@ impl Both {
             sorted,
             others,
             pivots,
-            ..
         } = &self.heap;
         assert!(sorted.is_sorted_by(|before, after| before > after));
         assert!(!sorted.is_empty() || others.is_empty());
