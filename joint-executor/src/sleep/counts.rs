@@ -56,7 +56,7 @@ pub(crate) enum Need {
     /// A worker that searches, because there is more work than the active workers should do by
     /// themselves.
     Hands,
-    /// Another worker, even if one searches, but not the last: the thread that asks keeps a
-    /// processor busy itself. Whoever is woken wakes that one.
+    /// Another worker, even if one searches, unless it is the last one: the calling thread occupies
+    /// a processor itself. The worker that was woken before wakes the last one.
     More,
 }

@@ -324,7 +324,7 @@ fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let reads = unknown.filter(|event| event.kind.is_read() && event.stamp > graph.settled);
     let mut reads: Vec<_> = reads.collect();
     reads.sort_unstable_by_key(|read| Reverse(read.stamp));
-    // What the revisit of a read removes, that of an earlier read removes as well.
+    // The revisit of an earlier read removes all that the revisit of a later one does.
     let mut checked = u32::MAX;
     let may_revisit = |read: &&Event| {
         let stamps = read.stamp..core::mem::replace(&mut checked, read.stamp);

@@ -1,5 +1,4 @@
-//! What all combinators of futures have in common: how they end when a destructor panics, and when
-//! they are polled after that.
+//! Every combinator of futures when a destructor panics, and when it is polled again after its end.
 
 use crate::{common::panic_text, prelude::*};
 

@@ -10,10 +10,10 @@ use core::{
 
 use super::Event;
 
-/// A vector of at least so many events is kept for another graph. An allocator keeps smaller ones.
+/// Vectors with room for this many events are kept for other graphs. Allocators keep smaller ones.
 const LARGE: usize = 512;
 
-/// So many vectors are kept.
+/// At most this many vectors are kept.
 const KEPT: usize = 8;
 
 std::thread_local! {
@@ -24,7 +24,7 @@ std::thread_local! {
 #[derive(Debug, Default)]
 pub(crate) struct Events(Vec<Event>);
 
-/// Returns the smallest of the vectors that have room for so many events.
+/// Returns the smallest kept vector with room for this many events and one more.
 fn take_spare(len: usize) -> Option<Vec<Event>> {
     if len < LARGE {
         return None;

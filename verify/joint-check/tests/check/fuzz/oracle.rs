@@ -83,8 +83,7 @@ pub(super) fn ways(program: &Program) -> f64 {
     let program = &variants(program)[0];
     let writes = program.iter().flatten().map(|step| match step {
         Step::Store(..) | Step::Swap(..) | Step::Add(..) | Step::Exchange(..) => 1,
-        Step::Exclusive(..) => 1,
-        Step::Unpark(_) | Step::Static(_) => 1,
+        Step::Exclusive(..) | Step::Unpark(_) | Step::Static(_) => 1,
         Step::Wait(wait) => usize::from(wait.exchanges) + usize::from(wait.late.is_some()),
         _ => 0,
     });
