@@ -229,7 +229,9 @@ impl Graph {
             Kind::Read { .. } => {
                 let source = self.at(event.source.expect("a read has a source"));
                 join(&mut event.porf, &source.porf);
-                join(&mut event.pending, &source.released);
+                if !event.reads_nothing() {
+                    join(&mut event.pending, &source.released);
+                }
                 if acquires(ordering) {
                     join(&mut event.hb, &source.released);
                 }

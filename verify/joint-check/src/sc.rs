@@ -93,7 +93,7 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
     for (n, event) in graph
         .events()
         .enumerate()
-        .filter(|(_, event)| event.kind.is_read() && !event.takes())
+        .filter(|(_, event)| event.kind.is_read() && !event.takes() && !event.reads_nothing())
     {
         let source = relations.number(event.source.expect("a read has a source"));
         relations.ranks[n] = relations.ranks[source] + 1;
@@ -103,7 +103,8 @@ pub(crate) fn is_consistent(graph: &Graph) -> bool {
 
 /// Whether two events are accesses or writes of the same location.
 fn is_same(a: &Event, b: &Event) -> bool {
-    let has_place = |event: &Event| event.kind.is_access() || event.kind.is_write();
+    let accesses = |event: &Event| event.kind.is_access() && !event.reads_nothing();
+    let has_place = |event: &Event| accesses(event) || event.kind.is_write();
     has_place(a) && has_place(b) && a.place == b.place
 }
 

@@ -389,6 +389,11 @@ impl Event {
         matches!(others, Others::Spurious(_)) && self.outcome > 0
     }
 
+    /// Whether it is a wait that ends for no reason. What it reads from orders nothing.
+    pub(crate) fn reads_nothing(&self) -> bool {
+        self.is_spurious() && self.op().is_some_and(Op::awaits)
+    }
+
     pub(crate) fn is_sc(&self) -> bool {
         let atomic = matches!(
             self.kind,

@@ -12,7 +12,7 @@ use joint_check::{
     model::Builder,
     sync::{
         Arc, Condvar, Mutex, Notify, RwLock,
-        atomic::{AtomicBool, AtomicUsize, Ordering::*},
+        atomic::{AtomicBool, AtomicUsize, Ordering::*, fence},
     },
     thread,
 };
@@ -159,6 +159,40 @@ fn notify_one_wakes_any_waiter_unless_they_come_in_order() {
     };
     assert!(fails_with(|_| (), run));
     assert!(!fails_with(|builder| builder.in_order = true, run));
+}
+
+#[test]
+fn a_park_that_returns_for_no_reason_acquires_nothing() {
+    let run = || {
+        let main = thread::current();
+        let shared = [(); 2].map(|()| AtomicUsize::new(0));
+        let shared = Arc::new((shared, Shared::new()));
+        let start = |unparks: fn(&([AtomicUsize; 2], Shared), &thread::Thread)| {
+            let (shared, main) = (shared.clone(), main.clone());
+            thread::spawn(move || unparks(&shared, &main))
+        };
+        let first = start(|(words, data), main| {
+            data.write(1);
+            main.unpark();
+            words[0].store(1, Relaxed);
+        });
+        // Its unpark comes after the other one.
+        let second = start(|(words, _), main| {
+            if words[0].load(Relaxed) == 1 {
+                main.unpark();
+                words[1].store(1, Release);
+            }
+        });
+        if shared.0[1].load(Acquire) == 1 {
+            thread::park();
+            fence(Acquire);
+            shared.1.read();
+        }
+        first.join().unwrap();
+        second.join().unwrap();
+    };
+    assert!(!fails_with(|_| (), run));
+    assert!(fails_with(|builder| builder.spurious = Some(1), run));
 }
 
 #[test]

@@ -284,6 +284,10 @@ fn programs_made_by_chance_have_the_executions_of_the_axioms() {
     let (mut failed, mut wrong, mut tried) = ([0; 2], Vec::new(), 0);
     let programs = (0..).map(|seed| (seed, Program::by_chance(seed)));
     let programs = programs.filter(|(_, program)| ways(program) < 2_000.0);
+    if seconds.is_some() {
+        // The harness would keep what is said of each program that fails: a gigabyte in an hour.
+        std::panic::set_hook(Box::new(|_| ()));
+    }
     for (seed, program) in programs {
         if tried >= LEAST && started.elapsed() >= more {
             break;
@@ -294,6 +298,7 @@ fn programs_made_by_chance_have_the_executions_of_the_axioms() {
         failed[1] += usize::from(expected.races);
         wrong.extend((!agrees).then_some(seed));
     }
+    drop(std::panic::take_hook());
     eprintln!(
         "{tried} programs, {failed:?} with deadlocks and races, {} differ",
         wrong.len()
@@ -302,27 +307,32 @@ fn programs_made_by_chance_have_the_executions_of_the_axioms() {
     assert!(failed.iter().all(|&failed| failed > 50), "{failed:?}");
 }
 
-/// A thread leaves a loop of exchanges in a graph that has its store already. In that run, the free
-/// of the memory comes before the store.
-#[test]
-fn a_store_that_is_done_again_after_a_free_is_found() {
-    let program = Program::by_chance(13_369);
-    assert!(compare("13369", &program).1);
-}
+/// Programs that the checker was wrong about, and why.
+const FOUND: [(u64, &str); 7] = [
+    // In the run after a free, the free came before the store.
+    (13_369, "a store is done again after a free"),
+    // The memory begins with 1 and 2, as that of an `Arc` with a `Weak` does.
+    (64_725, "numbers like those of an Arc order nothing"),
+    // The read of an exchange comes before its write, and may read what another has replaced.
+    (
+        166_388,
+        "a plain read races with no exchange that cannot be",
+    ),
+    (
+        186_828,
+        "a plain read races with no exchange that cannot be",
+    ),
+    // The trial of the free has to leave the loop as the run did.
+    (370_949, "memory is freed after a loop that gave up"),
+    (789_638, "a park that returns for no reason reads nothing"),
+    (886_333, "a park that returns for no reason reads nothing"),
+];
 
-/// The read of an exchange comes before its write, and may read what another has replaced.
 #[test]
-fn a_plain_read_races_with_no_exchange_that_cannot_be() {
-    for seed in [166_388, 186_828] {
-        assert!(compare("", &Program::by_chance(seed)).1, "{seed}");
+fn programs_that_were_wrong_have_the_executions_of_the_axioms() {
+    for (seed, what) in FOUND {
+        assert!(compare(what, &Program::by_chance(seed)).1, "{seed}: {what}");
     }
-}
-
-/// The model has memory that begins with 1 and 2, as that of an `Arc` with a `Weak` does.
-#[test]
-fn numbers_like_those_of_an_arc_order_nothing() {
-    let program = Program::by_chance(64_725);
-    assert!(compare("64725", &program).1);
 }
 
 /// The classic shapes, with an ordering for writes and one for reads.
