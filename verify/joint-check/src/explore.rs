@@ -44,6 +44,11 @@ pub(crate) struct Steps {
     pub(crate) is_lone: bool,
     /// The graph before the step, if a choice has led nowhere.
     pub(crate) unused: Option<Graph>,
+    /// Whether a thread may be left where it is.
+    pub(crate) may_leave: bool,
+    /// Whether the graph before the step is explored without it, because a write would leave
+    /// another thread waiting forever.
+    pub(crate) leaves: bool,
 }
 
 impl Steps {
@@ -169,6 +174,7 @@ impl Steps {
     /// Adds a write: at each place in modification order, and with each read that it revisits.
     fn write(&mut self, mut graph: Graph, write: Event) -> Vec<Graph> {
         let id = write.id;
+        let waiter = first_waiter(&graph, write.place).filter(|_| self.may_leave);
         graph.push(write);
         let mut places = places_for(&graph, id);
         // An exchange whose write has no place is in no execution of this graph, and only revisits.
@@ -176,10 +182,16 @@ impl Steps {
         if has_place && self.races(&graph, graph.at(id)) {
             return Vec::new();
         }
-        let revisited = match self.only {
+        let mut revisited = match self.only {
             Some(_) => Vec::new(),
             None => readers_to_revisit(&graph, id),
         };
+        if let Some((stamp, source)) = waiter {
+            revisited.retain(|&read| graph.at(read).stamp <= stamp);
+            let before = places.len();
+            places.retain(|&place| place != source);
+            self.leaves |= places.len() < before;
+        }
         for read in revisited {
             let mut changed = graph.clone();
             let (stamp, prefix) = (graph.at(read).stamp, graph.at(id).porf);
@@ -251,7 +263,7 @@ fn other_last_drops(graph: &Graph, id: Id) -> Vec<Graph> {
         let others = drops.iter().filter(|other| other.id != drop.id);
         others.for_each(|other| join(&mut known, &other.porf));
         let is_free = drop.stamp > graph.settled && !drop.id.is_in(&known);
-        if !is_free || !may_remove(graph, drop.stamp, &known, id) {
+        if !is_free || !may_remove(graph, drop.stamp..u32::MAX, &known, id) {
             return None;
         }
         let mut next = graph.clone();
@@ -317,6 +329,24 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
     places
 }
 
+/// The first of the threads that are blocked at the last write of a location of the checker's own:
+/// the stamp of its read, and that write.
+///
+/// A write after that one leaves the thread waiting forever, unless it revisits the read. What
+/// comes after the write can revisit nothing that would free the thread, because each later write
+/// of the location comes after it in `po ∪ rf`. What does not come after it can do so in the graph
+/// without the write, where its thread is left out.
+fn first_waiter(graph: &Graph, place: Id) -> Option<(u32, Id)> {
+    let last = graph.order(place).next_back()?;
+    let waits = |event: &&Event| {
+        let is_update = matches!(event.op(), Some(Op::Update { .. }));
+        is_update && event.blocks() && event.source == Some(last)
+    };
+    let waiting = graph.all_accesses(place).filter(waits);
+    let first = waiting.map(|event| event.stamp).min()?;
+    Some((first, last))
+}
+
 /// The reads that a write revisits, so that they read from it instead.
 fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
@@ -328,9 +358,7 @@ fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     let mut checked = u32::MAX;
     let may_revisit = |read: &&Event| {
         let stamps = read.stamp..core::mem::replace(&mut checked, read.stamp);
-        let removed = graph.added(read.stamp - 1, &write.porf);
-        let mut removed = removed.filter(|event| stamps.contains(&event.stamp));
-        removed.all(|event| is_maximal(graph, event, &write.porf, id))
+        may_remove(graph, stamps, &write.porf, id)
     };
     let reads = reads.into_iter().take_while(may_revisit);
     let mut reads: Vec<_> = reads.map(|read| read.id).collect();
@@ -338,10 +366,11 @@ fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
     reads
 }
 
-/// Whether a revisit by `id` may remove what was added since then, except what is known. Of all
-/// graphs that would lead to the same graph, only one may.
-fn may_remove(graph: &Graph, since: u32, known: &Clock, id: Id) -> bool {
-    let mut removed = graph.added(since - 1, known);
+/// Whether a revisit by `id` may remove what has these stamps, except what is known. Of all graphs
+/// that would lead to the same graph, only one may.
+fn may_remove(graph: &Graph, stamps: Range<u32>, known: &Clock, id: Id) -> bool {
+    let removed = graph.added(stamps.start - 1, known);
+    let mut removed = removed.filter(|event| event.stamp < stamps.end);
     removed.all(|event| is_maximal(graph, event, known, id))
 }
 
@@ -355,7 +384,7 @@ pub(crate) fn go_on(graph: &Graph, thread: u8) -> Option<Graph> {
     let unknown = graph.leavers.iter().rev();
     let mut unknown = unknown.take_while(|last| !last.is_in(&known));
     if unknown.any(|last| graph.path(last.thread) > graph.path(thread))
-        || !may_remove(graph, graph.settled + 1, &known, next)
+        || !may_remove(graph, graph.settled + 1..u32::MAX, &known, next)
     {
         return None;
     }

@@ -27,7 +27,7 @@ pub(crate) struct Graph {
     pub(crate) deviations: usize,
     /// Whether a bound has left out graphs that follow from this one.
     pub(crate) is_cut: bool,
-    /// The stamp at which each thread was blocked in a loop, or 0.
+    /// The stamp at which each thread was blocked in a loop, or left out, or 0.
     pub(crate) waits: [u32; MAX_THREADS],
     /// Step + 1 at which each thread last resumed a spin loop, or 0.
     pub(crate) went_on: [u16; MAX_THREADS],

@@ -196,6 +196,8 @@ enum Status {
     Waiting,
     /// Blocked in a loop, two iterations of which were the same.
     Spinning,
+    /// Left out of a graph, because its next write would leave another thread waiting forever.
+    Left,
     Finished,
 }
 

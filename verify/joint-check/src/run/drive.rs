@@ -102,19 +102,11 @@ fn drive() -> Option<Panic> {
     if let Some(panic) = tried.and_then(resume) {
         return Some(panic);
     }
-    with(|run| {
-        let behind =
-            |thread: usize| usize::from(run.lanes[thread].at) < run.graph.threads[thread].len();
-        if let Phase::Replaying = run.phase {
-            run.phase = Phase::Exploring;
-            if (0..MAX_THREADS).any(behind) {
-                run.differs("");
-            }
-        }
-    });
     let next = |run: &mut Run| {
         run.leave();
-        run.next_ready().or_else(|| run.next_on_trial())
+        let replayed = run.next_replayed_or_explore();
+        let ready = replayed.or_else(|| run.next_ready());
+        ready.or_else(|| run.next_on_trial())
     };
     while let Some(next) = with(next) {
         if let Some(panic) = resume(next) {
@@ -202,6 +194,22 @@ impl Run {
         })
     }
 
+    /// A thread that can replay its next step. If none is left, the threads begin to explore.
+    fn next_replayed_or_explore(&mut self) -> Option<u8> {
+        let Phase::Replaying = self.phase else {
+            return None;
+        };
+        let next = self.next_replayed();
+        if next.is_none() {
+            self.phase = Phase::Exploring;
+            let mut lanes = self.lanes.iter().zip(&self.graph.threads);
+            if lanes.any(|(lane, events)| usize::from(lane.at) < events.len()) {
+                self.differs("");
+            }
+        }
+        next
+    }
+
     pub(super) fn can_replay(&self, event: &Event) -> bool {
         self.graph
             .comes_after(event.id, |thread| self.lanes[thread].at)
@@ -225,12 +233,7 @@ impl Run {
                 return can_run.then_some(thread);
             }
         }
-        let can_run = |lane: &Lane| match lane.status {
-            Status::Ready => true,
-            Status::Joining(child, until) => self.graph.joined(child, until).is_some(),
-            _ => false,
-        };
-        let threads = (0..MAX_THREADS as u8).filter(|&n| can_run(&self.lanes[usize::from(n)]));
+        let threads = (0..MAX_THREADS as u8).filter(|&n| self.can_run(&self.lanes[usize::from(n)]));
         threads.min_by_key(|&thread| {
             let lane = &self.lanes[usize::from(thread)];
             let next = Id {
@@ -240,6 +243,14 @@ impl Run {
             let goes_on = self.graph.leavers.last() == Some(&next);
             (!goes_on, lane.counted, self.graph.path(thread))
         })
+    }
+
+    pub(super) fn can_run(&self, lane: &Lane) -> bool {
+        match lane.status {
+            Status::Ready => true,
+            Status::Joining(child, until) => self.graph.joined(child, until).is_some(),
+            _ => false,
+        }
     }
 
     pub(super) fn attempt(&mut self, request: Request, site: Site) -> Attempt {

@@ -87,6 +87,7 @@ impl Run {
         let from = match lane.status {
             Status::Waiting => lane.at - 1,
             Status::Spinning => lane.at - lane.period,
+            Status::Left => return false,
             _ => return true,
         };
         let events = &self.graph.threads[usize::from(thread)];

@@ -9,6 +9,10 @@ use crate::{
 impl Run {
     /// Explores every choice for this step, or only one.
     pub(super) fn explore(&mut self, request: Request, only: Option<Choice>) -> Attempt {
+        if self.graph.waits[usize::from(self.current)] > 0 && self.phase.spin().is_none() {
+            self.lane().status = Status::Left;
+            return Attempt::Wait;
+        }
         let id = self.graph.next(self.current);
         if request
             .place()
@@ -33,6 +37,7 @@ impl Run {
                 let period = self.phase.spin().map(|spin| spin.period);
                 let mut steps = self.steps(&self.graph, id, period);
                 (steps.only, steps.is_lone) = (only, period.is_some());
+                steps.may_leave = only.is_none() && period.is_none();
                 steps.add(core::mem::take(&mut self.graph), event);
                 return self.take(steps, event);
             }
@@ -90,6 +95,9 @@ impl Run {
             self.graph = graph;
             return self.fail(Fault::Race(first, second));
         }
+        if steps.leaves {
+            return self.leave_out(steps, asked.id);
+        }
         let (goes_on, graph, others) = self.split(steps);
         self.graph = graph;
         match self.phase.spin() {
@@ -107,6 +115,74 @@ impl Run {
             self.phase = Phase::Dead;
         }
         Attempt::Wait
+    }
+
+    /// Continues in the graph in which a write lets the first waiter go on, or without the write.
+    fn leave_out(&mut self, mut steps: Steps, asked: Id) -> Attempt {
+        let unused = steps.unused.take();
+        let mut without = unused.unwrap_or_else(|| steps.forward[0].clone());
+        if without.holds(asked) {
+            without.truncate(without.at(asked).stamp - 1, &[0; MAX_THREADS]);
+        }
+        without.wait(self.current);
+        steps.forward.insert(0, without);
+        let rewinds = steps.released.as_ref();
+        let rewinds = rewinds.is_some_and(|graph| self.can_rewind(graph));
+        let (goes_on, without, mut others) = self.split(steps);
+        let released = if rewinds { others.pop() } else { None };
+        self.graph = without;
+        self.lane().status = Status::Left;
+        self.pending.extend(others);
+        if let Some(released) = released {
+            let more = goes_on && self.lanes.iter().any(|lane| self.can_run(lane));
+            let without = core::mem::replace(&mut self.graph, released);
+            self.graph.is_cut |= without.is_cut;
+            self.pending.extend(more.then_some(without));
+            self.rewind();
+        } else if !goes_on {
+            self.phase = Phase::Dead;
+        }
+        Attempt::Wait
+    }
+
+    /// Whether a graph lacks no step of this run but those at which threads are blocked.
+    fn can_rewind(&self, graph: &Graph) -> bool {
+        let threads = graph.threads.iter().zip(graph.waits);
+        let mut lanes = self.lanes.iter().zip(threads);
+        lanes.all(|(lane, (events, waits))| {
+            let (done, kept) = (usize::from(lane.at), events.len());
+            match lane.status {
+                Status::Waiting => done <= kept + 1,
+                Status::Spinning => done <= kept && waits > 0,
+                _ => done <= kept,
+            }
+        })
+    }
+
+    /// Lets the threads do again what they have not done in the graph.
+    fn rewind(&mut self) {
+        self.phase = Phase::Replaying;
+        for (thread, lane) in (0..).zip(&mut self.lanes) {
+            let goes_on = match lane.status {
+                Status::Waiting => {
+                    let read = Id {
+                        thread,
+                        index: lane.at - 1,
+                    };
+                    let waits = self.graph.holds(read) && self.graph.at(read).blocks();
+                    if !waits {
+                        lane.at -= 1;
+                        lane.accesses -= 1;
+                    }
+                    !waits
+                }
+                Status::Left => self.graph.waits[usize::from(thread)] == 0,
+                _ => false,
+            };
+            if goes_on {
+                lane.status = Status::Ready;
+            }
+        }
     }
 
     /// Returns whether a thread goes on after a step, the first graph or the one before the step,
