@@ -340,10 +340,10 @@ fn first_waiter(graph: &Graph, place: Id) -> Option<(u32, Id)> {
     let last = graph.order(place).next_back()?;
     let waits = |event: &&Event| {
         let is_update = matches!(event.op(), Some(Op::Update { .. }));
-        is_update && event.blocks() && event.source == Some(last)
+        event.source == Some(last) && event.place == place && is_update && event.blocks()
     };
-    let waiting = graph.all_accesses(place).filter(waits);
-    let first = waiting.map(|event| event.stamp).min()?;
+    let ends = graph.threads.iter().filter_map(|events| events.last());
+    let first = ends.filter(waits).map(|event| event.stamp).min()?;
     Some((first, last))
 }
 

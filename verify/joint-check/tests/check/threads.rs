@@ -9,7 +9,7 @@ use joint_check::{
     thread,
 };
 
-use crate::{assert_fails, beside, chance, count, ends_with, once};
+use crate::{assert_fails, beside, chance, count, ends, ends_with, once};
 
 #[test]
 fn pointers_are_those_of_the_current_run() {
@@ -191,4 +191,26 @@ fn a_loop_that_gives_up_may_find_the_write_in_each_round() {
         beside([(); 2].map(|()| AtomicUsize::new(0)), stores, looks).1
     });
     assert_eq!(ends, [0, 1, 2, 3, 4, 5]);
+}
+
+/// The other thread has done a step since `main` began to wait, so that no run goes on with the
+/// unpark: what comes before the wait is explored in a graph without it.
+#[test]
+fn a_thread_reads_a_later_store_before_it_unparks() {
+    let results = ends(|| {
+        let (main, flag) = (thread::current(), Arc::new(AtomicUsize::new(0)));
+        let seen = flag.clone();
+        let other = thread::spawn(|| AtomicUsize::new(0).store(1, Relaxed));
+        let unparks = thread::spawn(move || {
+            let seen = seen.load(Relaxed);
+            main.unpark();
+            seen
+        });
+        let stores = thread::spawn(move || flag.store(1, Relaxed));
+        thread::park();
+        other.join().unwrap();
+        stores.join().unwrap();
+        unparks.join().unwrap()
+    });
+    assert_eq!(results, [0, 1]);
 }
