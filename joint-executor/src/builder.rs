@@ -2,7 +2,7 @@
 
 use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 use core::{fmt, time::Duration};
-use std::{env, io, mem, time::Instant};
+use std::{env, io, time::Instant};
 
 use super::{
     Executor,
@@ -250,8 +250,8 @@ impl Builder {
 
     fn without_threads(&mut self, decides: Decides) -> io::Result<(Executor, Vec<HostedWorker>)> {
         let workers = self.check(None)?;
-        let (fences, hooks) = (Fences::among(workers), mem::take(&mut self.hooks));
-        let (shared, all) = Shared::with_workers(workers, fences, hooks, decides);
+        let fences = Fences::among(workers);
+        let (shared, all) = Shared::with_workers(workers, fences, &mut self.hooks, decides);
         let (mut hosted, mut threads) = (Vec::new(), Vec::new());
         for worker in all {
             let (worker, thread) = HostedWorker::new(worker);

@@ -7,7 +7,7 @@ use core::ptr;
 use super::{
     Executor,
     driver::{clock, timers::Timers},
-    entered, who,
+    entered, hooks, who,
     worker::{Running, current, shared::Shared},
 };
 #[cfg(feature = "io")]
@@ -66,7 +66,9 @@ impl DriverHandle<'_> {
     }
 
     pub(crate) fn armed(&self, deadline: u64) {
-        (self.shared.hooks).armed(|| clock::instant(deadline));
+        hooks::call(&self.shared.hooks.on_timer, |hook| {
+            hook(clock::instant(deadline))
+        });
     }
 
     /// Returns the reactor, which waits for the executor's descriptors. The first call creates it.

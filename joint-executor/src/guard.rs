@@ -18,20 +18,23 @@ pub(super) fn guarded(f: impl FnOnce()) {
     }
 }
 
-/// Does the same for functions that need not be fast. It is compiled once, and not for each `f`.
-pub(super) fn caught(f: &mut dyn FnMut()) {
-    guarded(f);
+/// A function that is called at most once. What takes it as a `&mut dyn Once` is not compiled for
+/// each function, and each function is compiled once, and not twice as for `dyn FnMut`.
+pub(super) trait Once {
+    fn call(&mut self);
 }
 
-/// Passes to `call` what calls `f` the first time, so that `call` is not compiled for each `f`.
-#[inline]
-pub(super) fn once(f: impl FnOnce(), call: impl FnOnce(&mut dyn FnMut())) {
-    let mut f = Some(f);
-    call(&mut || {
-        if let Some(f) = f.take() {
+impl<F: FnOnce()> Once for Option<F> {
+    fn call(&mut self) {
+        if let Some(f) = self.take() {
             f();
         }
-    });
+    }
+}
+
+/// Does the same as [`guarded`] for functions that need not be fast.
+pub(super) fn caught(f: &mut dyn Once) {
+    guarded(|| f.call());
 }
 
 /// The payload's own drop may panic as well. Leaking the second payload costs less than the worker.

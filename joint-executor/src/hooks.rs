@@ -7,7 +7,7 @@ use alloc::boxed::Box;
 use std::time::Instant;
 
 use super::{
-    guard::{caught, once},
+    guard::{caught, drop_quietly},
     task_info::{Data, DataSlot, TaskInfo},
 };
 use joint::{
@@ -31,10 +31,8 @@ type TaskHook = Box<dyn Fn(&TaskInfo<'_>) + Send + Sync>;
 type DataHook = Box<dyn Fn(&TaskInfo<'_>) -> Data + Send + Sync>;
 type EndHook = Box<dyn Fn(&TaskInfo<'_>, TaskEnd) + Send + Sync>;
 type StealHook = Box<dyn Fn(&StealInfo) + Send + Sync>;
-pub(super) type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
-type PushHook = Box<dyn Fn() + Send + Sync>;
 type StartHook = Box<dyn Fn(Id, &mut dyn FnMut()) + Send + Sync>;
-type TimerHook = Box<dyn Fn(Instant) + Send + Sync>;
+pub(super) type WorkerHook = Box<dyn Fn(usize) + Send + Sync>;
 
 #[derive(Default)]
 pub(crate) struct Hooks {
@@ -49,8 +47,8 @@ pub(crate) struct Hooks {
     pub(super) on_thread_stop: Option<WorkerHook>,
     pub(super) on_park: Option<WorkerHook>,
     pub(super) on_unpark: Option<WorkerHook>,
-    pub(super) on_push: Option<PushHook>,
-    pub(super) on_timer: Option<TimerHook>,
+    pub(super) on_push: Option<Box<dyn Fn() + Send + Sync>>,
+    pub(super) on_timer: Option<Box<dyn Fn(Instant) + Send + Sync>>,
     pub(super) start: Option<StartHook>,
     /// The times that the hooks of `Builder::record_times` record.
     #[cfg(feature = "dump")]
@@ -65,12 +63,7 @@ impl Hooks {
     }
 
     pub(super) fn watch_polls(&self) -> bool {
-        self.before_poll.is_some() || self.after_poll.is_some() || self.watch_wakes()
-    }
-
-    #[inline]
-    pub(super) fn watch_wakes(&self) -> bool {
-        self.on_wake.is_some()
+        self.before_poll.is_some() || self.after_poll.is_some() || self.on_wake.is_some()
     }
 
     /// Makes the data of a new task, which no other thread knows, and calls the hook for it.
@@ -81,7 +74,7 @@ impl Hooks {
                 runnable.attach(|id| {
                     let task = TaskInfo::new(id, runnable.name(), runnable.spawned());
                     let mut data = None;
-                    caught(&mut || data = Some(make(&task.with_parent(parent))));
+                    caught(&mut Some(|| data = Some(make(&task.with_parent(parent)))));
                     Box::new(DataSlot::new(data))
                 });
             }
@@ -94,13 +87,12 @@ impl Hooks {
         }
     }
 
+    /// Calls a hook for a task, as code of a stranger.
     #[cold]
     pub(super) fn task<M>(hook: &Option<TaskHook>, runnable: &Runnable<M>) {
-        call(hook, |hook| hook(&TaskInfo::of(runnable)));
-    }
-
-    pub(super) fn after_poll(&self, info: &TaskInfo<'_>) {
-        call(&self.after_poll, |hook| hook(info));
+        if let Some(hook) = hook {
+            hook(&TaskInfo::of(runnable));
+        }
     }
 
     /// Calls the hook for a task that has ended, and takes its data.
@@ -115,34 +107,15 @@ impl Hooks {
             hook(&task, how);
         });
         // SAFETY: by this function's contract.
-        caught(&mut || drop(unsafe { DataSlot::take(**task) }));
-    }
-
-    pub(super) fn stole(&self, steal: &StealInfo) {
-        call(&self.on_steal, |hook| hook(steal));
-    }
-
-    /// Calls the hook for a task that was queued from elsewhere.
-    #[inline]
-    pub(super) fn pushed(&self) {
-        call(&self.on_push, |hook| hook());
-    }
-
-    #[inline]
-    pub(super) fn armed(&self, deadline: impl FnOnce() -> Instant) {
-        call(&self.on_timer, |hook| hook(deadline()));
-    }
-
-    pub(super) fn worker(hook: &Option<WorkerHook>, index: usize) {
-        call(hook, |hook| hook(index));
+        caught(&mut Some(|| drop(unsafe { DataSlot::take(**task) })));
     }
 }
 
 /// Calls a hook that is set, and catches its panic.
 #[inline]
-fn call<F: ?Sized>(hook: &Option<Box<F>>, f: impl FnOnce(&F)) {
+pub(super) fn call<F: ?Sized>(hook: &Option<Box<F>>, f: impl FnOnce(&F)) {
     if let Some(hook) = hook {
-        once(|| f(hook), caught);
+        caught(&mut Some(|| f(hook)));
     }
 }
 
@@ -150,13 +123,13 @@ impl Drop for Hooks {
     /// Drops what the hooks have captured. It runs on the last thread that lets go of the executor,
     /// which is often a worker.
     fn drop(&mut self) {
-        caught(&mut || drop(self.task_data.take()));
-        caught(&mut || drop((self.on_spawn.take(), self.before_poll.take())));
-        caught(&mut || drop((self.after_poll.take(), self.on_end.take())));
-        caught(&mut || drop((self.on_wake.take(), self.on_steal.take())));
-        caught(&mut || drop((self.on_thread_start.take(), self.on_thread_stop.take())));
-        caught(&mut || drop((self.on_park.take(), self.on_unpark.take())));
-        caught(&mut || drop((self.on_push.take(), self.on_timer.take())));
-        caught(&mut || drop(self.start.take()));
+        drop_quietly(self.task_data.take());
+        drop_quietly((self.on_spawn.take(), self.before_poll.take()));
+        drop_quietly((self.after_poll.take(), self.on_end.take()));
+        drop_quietly((self.on_wake.take(), self.on_steal.take()));
+        drop_quietly((self.on_thread_start.take(), self.on_thread_stop.take()));
+        drop_quietly((self.on_park.take(), self.on_unpark.take()));
+        drop_quietly((self.on_push.take(), self.on_timer.take()));
+        drop_quietly(self.start.take());
     }
 }

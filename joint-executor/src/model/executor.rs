@@ -23,7 +23,8 @@ pub struct End(Arc<Shared>);
 /// executor does not end it.
 pub fn without_threads(fenced: usize) -> (Executor, OwnWorker) {
     let fences = Fences::among(fenced);
-    let (shared, workers) = Shared::with_workers(1, fences, Default::default(), Decides::Workers);
+    let (shared, workers) =
+        Shared::with_workers(1, fences, &mut Default::default(), Decides::Workers);
     let executor = Executor {
         shared,
         is_owner: false,

@@ -6,7 +6,7 @@ use core::ptr;
 use super::{parts::Worker, shared::Shared, state::Running};
 use crate::{
     fork_join::{Forks, job::Wait},
-    guard::{caught, once},
+    guard::{Once, caught},
     who::{self, ThisThread},
 };
 use joint::completion::Ended;
@@ -42,10 +42,10 @@ pub(crate) fn wait_helping(wait: Wait) -> Ended {
 
 /// Calls the code of a stranger, wherever this is.
 pub(super) fn stranger(f: impl FnOnce()) {
-    once(f, stranger_by);
+    stranger_by(&mut Some(f));
 }
 
-pub(super) fn stranger_by(f: &mut dyn FnMut()) {
+pub(super) fn stranger_by(f: &mut dyn Once) {
     with_thread_worker(|worker| match worker {
         Some((_, worker)) => worker.stranger_by(f),
         None => caught(f),
@@ -88,14 +88,14 @@ impl Worker {
     }
 
     /// Does the same for functions that need not be fast. It is compiled once for all of them.
-    pub(super) fn as_current_by(&self, f: &mut dyn FnMut()) {
-        self.as_current(f);
+    pub(super) fn as_current_by(&self, f: &mut dyn Once) {
+        self.as_current(|| f.call());
     }
 
     /// Runs code of other tasks inside a poll, as [`as_current`](Worker::as_current) does. Its
     /// panic goes no further: it must not pass a join that waits further down the stack, because
     /// the frame of that is in use.
     pub(super) fn apart(&self, f: impl FnOnce()) {
-        once(f, |f| caught(&mut || self.as_current_by(f)));
+        caught(&mut Some(|| self.as_current_by(&mut Some(f))));
     }
 }

@@ -54,9 +54,9 @@ pub(super) fn two_workers_with(hooks: Hooks) -> [Worker; 2] {
 }
 
 /// The workers of one executor.
-pub(super) fn workers_with(workers: usize, hooks: Hooks) -> Vec<Worker> {
+pub(super) fn workers_with(workers: usize, mut hooks: Hooks) -> Vec<Worker> {
     let fences = Fences::among(workers);
-    Shared::with_workers(workers, fences, hooks, Decides::Workers).1
+    Shared::with_workers(workers, fences, &mut hooks, Decides::Workers).1
 }
 
 /// What a worker's thread does, step by step.

@@ -51,7 +51,7 @@ impl Shared {
     pub(crate) fn with_workers(
         workers: usize,
         fences: Fences,
-        hooks: Hooks,
+        hooks: &mut Hooks,
         decides: Decides,
     ) -> (Arc<Self>, Vec<Worker>) {
         let deques = one_each(workers, |_| Deques::new(fences));

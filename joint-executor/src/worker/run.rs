@@ -9,6 +9,7 @@ use super::{
     state::{Core, Running, Spawns},
 };
 use crate::{
+    guard::Once,
     hooks::Hooks,
     registry::Registry,
     task_info::{DataSlot, TaskInfo},
@@ -67,7 +68,7 @@ impl Running<'_> {
         runnable: Runnable,
         settle: &mut dyn FnMut(Polled<EntryLink>),
     ) {
-        let stranger = |f: &mut dyn FnMut()| self.stranger_by(f);
+        let stranger = |f: &mut dyn Once| self.stranger_by(f);
         let poll = |runnable| self.poll(runnable);
         watched(
             &self.shared().hooks,
@@ -118,11 +119,11 @@ pub(super) fn watched(
     hooks: &Hooks,
     name: &RefCell<String>,
     runnable: Runnable,
-    stranger: &dyn Fn(&mut dyn FnMut()),
+    stranger: &dyn Fn(&mut dyn Once),
     poll: &dyn Fn(Runnable) -> Polled<EntryLink>,
     settle: &mut dyn FnMut(Polled<EntryLink>),
 ) {
-    stranger(&mut || Hooks::task(&hooks.before_poll, &runnable));
+    stranger(&mut Some(|| Hooks::task(&hooks.before_poll, &runnable)));
     let (id, spawned) = (runnable.id(), runnable.spawned());
     // Taken out of the cell, because a hook's code could come back here.
     let mut kept = name.take();
@@ -131,21 +132,20 @@ pub(super) fn watched(
     kept.push_str(runnable.name().filter(|_| has_name).unwrap_or_default());
     // SAFETY: the runnable is here.
     let data = unsafe { DataSlot::get(runnable.view()) };
-    let mut data = data.filter(|_| hooks.after_poll.is_some()).cloned();
-    let mut after = |kept: &str| {
-        if hooks.after_poll.is_some() {
+    let data = data.filter(|_| hooks.after_poll.is_some()).cloned();
+    let after = |kept: &str| {
+        if let Some(hook) = &hooks.after_poll {
             let name = has_name.then_some(kept);
-            stranger(&mut || {
-                let data = data.take();
+            stranger(&mut Some(move || {
                 let info = TaskInfo::new(id, name, spawned);
-                hooks.after_poll(&info.with_data(data.as_deref()));
-            });
+                hook(&info.with_data(data.as_deref()));
+            }));
         }
     };
     match poll(runnable) {
         Polled::Woken(runnable) => {
             after(&kept);
-            stranger(&mut || Hooks::task(&hooks.on_wake, &runnable));
+            stranger(&mut Some(|| Hooks::task(&hooks.on_wake, &runnable)));
             settle(Polled::Woken(runnable));
         }
         polled => {

@@ -47,8 +47,8 @@ impl Shared {
         if !matches!(woke, Woke::Nobody) {
             reach(woke);
         }
-        if self.hooks.on_push.is_some() {
-            current::stranger(|| self.hooks.pushed());
+        if let Some(hook) = &self.hooks.on_push {
+            current::stranger(hook);
         }
     }
 
@@ -184,7 +184,7 @@ impl<M: Linked> Schedule<M> for Scheduler {
                 unsafe { Arc::increment_strong_count(owner) };
                 // SAFETY: the count is the one that was just added.
                 let shared = unsafe { Arc::from_raw(owner) };
-                match shared.hooks.watch_wakes() {
+                match shared.hooks.on_wake.is_some() {
                     true => shared.inject_watched(runnable, place.lane()),
                     false => shared.inject(runnable, place.lane()),
                 }

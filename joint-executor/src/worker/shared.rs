@@ -18,7 +18,7 @@ use alloc::{
     sync::{Arc, Weak},
     vec::Vec,
 };
-use core::time::Duration;
+use core::{mem, time::Duration};
 use std::sync::{Once, OnceLock};
 
 use crate::{
@@ -117,7 +117,7 @@ impl Shared {
     pub(super) fn new(
         deques: &[Deques<Runnable>],
         fences: Fences,
-        hooks: Hooks,
+        hooks: &mut Hooks,
         decides: Decides,
     ) -> Arc<Self> {
         let workers = deques.len();
@@ -139,7 +139,7 @@ impl Shared {
             outside: OutsideCounters::default(),
             // An owner keeps the order of what is queued, by the slower way of a spawn.
             watches_tasks: decides == Decides::Owner || hooks.watch_tasks(),
-            hooks,
+            hooks: mem::take(hooks),
             poll_time: CachePadded::new(AtomicUsize::new(0)),
             gate: Gate::new(workers),
             process: Process::current(),

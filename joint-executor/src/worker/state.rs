@@ -28,8 +28,8 @@ use super::{
 };
 use crate::{
     deques::MOST_QUEUED,
-    guard::{guarded, once},
-    hooks::{Hooks, WorkerHook},
+    guard::{Once, guarded},
+    hooks::WorkerHook,
     metrics::Counters,
     registry::Lane,
     sleep::{Need, Woke},
@@ -71,7 +71,7 @@ impl Core {
                 false => Spawns::Plain,
             }),
             watches_polls: shared.hooks.watch_polls(),
-            watches_wakes: shared.hooks.watch_wakes(),
+            watches_wakes: shared.hooks.on_wake.is_some(),
             name: RefCell::default(),
             has_arrived: Cell::new(false),
             lent: Lent::new(shared),
@@ -158,15 +158,15 @@ impl<'w> Running<'w> {
     /// before, and nothing that the code wakes goes to the LIFO slot.
     #[inline]
     pub(super) fn stranger(&self, f: impl FnOnce()) {
-        once(f, |f| self.stranger_by(f));
+        self.stranger_by(&mut Some(f));
     }
 
-    pub(super) fn stranger_by(&self, f: &mut dyn FnMut()) {
+    pub(super) fn stranger_by(&self, f: &mut dyn Once) {
         self.show_slot();
         if self.queues.take_yield() || self.queues.has_one() {
             self.notify();
         }
-        self.queues.before(After::Anything, || guarded(f));
+        self.queues.before(After::Anything, || guarded(|| f.call()));
     }
 
     /// Wakes a stranger, if there is one.
@@ -179,8 +179,8 @@ impl<'w> Running<'w> {
     /// Calls a hook of this worker. Without the hook, the one task that runs next stays
     /// unannounced.
     pub(super) fn hook(&self, hook: &Option<WorkerHook>) {
-        if hook.is_some() {
-            self.stranger(|| Hooks::worker(hook, self.index()));
+        if let Some(hook) = hook {
+            self.stranger(|| hook(self.index()));
         }
     }
 
@@ -259,9 +259,9 @@ impl<'w> Running<'w> {
     #[cold]
     fn overflow(&self, runnable: Runnable) {
         self.shared().injector.push(runnable);
-        if self.shared().hooks.on_push.is_some() {
+        if let Some(hook) = &self.shared().hooks.on_push {
             self.notify();
-            self.stranger(|| self.shared().hooks.pushed());
+            self.stranger(hook);
         }
     }
 

@@ -22,7 +22,7 @@ use super::{
     shared::{Decides, Runnable, Shared},
     state::{Running, Searching},
 };
-use crate::{driver::clock::instant, hooks::Hooks, sleep::Parking};
+use crate::{driver::clock::instant, guard::Once, hooks, sleep::Parking};
 use joint::{host, task::Polled};
 
 /// The event that a worker waits for, after a [step](crate::hosted::BoundWorker::step).
@@ -53,7 +53,9 @@ impl Worker {
         }
         if !self.stepping.has_begun.replace(true) {
             let on_start = &self.shared().hooks.on_thread_start;
-            self.as_current_by(&mut || Hooks::worker(on_start, self.index()));
+            self.as_current_by(&mut Some(|| {
+                hooks::call(on_start, |hook| hook(self.index()))
+            }));
         }
     }
 
@@ -133,7 +135,7 @@ impl Worker {
     /// there was something.
     fn come_back(&self, find: impl FnOnce() -> Option<Found>) -> (Running<'_>, bool) {
         self.stepping.is_away.set(false);
-        let mut waker = self.shared().sleep.come_back(self.index());
+        let waker = self.shared().sleep.come_back(self.index());
         self.queues.look_within(1);
         let searching = Searching::back(&self.core);
         let (running, found) = match find() {
@@ -141,7 +143,7 @@ impl Worker {
             None => (self.idle.stop(searching), false),
         };
         if waker.is_some() {
-            running.stranger_by(&mut || drop(waker.take()));
+            running.stranger(|| drop(waker));
         }
         (running, found)
     }
@@ -198,7 +200,7 @@ impl Worker {
         }
         // It may have been driven by another thread before.
         self.shared().sleep.begin(self.index());
-        self.on_thread_by(&mut || self.park_here(limit));
+        self.on_thread_by(&mut Some(|| self.park_here(limit)));
     }
 
     #[inline(never)]
@@ -225,25 +227,25 @@ impl Worker {
     /// Does all that a worker's thread does, from its start until the executor has ended.
     #[inline(never)]
     pub(crate) fn run_to_end(&self) {
-        self.end_by(&mut || {
+        self.end_by(&mut Some(|| {
             self.begin_here();
             self.work(Running::of(&self.core));
-        });
+        }));
     }
 
     /// Ends the executor for this worker, and does not wait for the others. Everything that only
     /// this worker may drop is dropped when this returns.
     #[inline(never)]
     pub(crate) fn end_here(&self) {
-        self.end_by(&mut || {
+        self.end_by(&mut Some(|| {
             let running = Running::of(&self.core);
             self.shared().close();
             arrive(&running);
             self.shared().leave(&running);
-        });
+        }));
     }
 
-    fn end_by(&self, end: &mut dyn FnMut()) {
+    fn end_by(&self, end: &mut dyn Once) {
         if self.stepping.has_ended.get() {
             return;
         }
@@ -255,7 +257,9 @@ impl Worker {
     fn note_end(&self) {
         self.stepping.has_ended.set(true);
         if self.stepping.has_begun.get() {
-            Hooks::worker(&self.shared().hooks.on_thread_stop, self.index());
+            hooks::call(&self.shared().hooks.on_thread_stop, |hook| {
+                hook(self.index())
+            });
         }
     }
 }

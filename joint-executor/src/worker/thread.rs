@@ -4,7 +4,7 @@ use super::{
     blocked::attend_while_blocked, closing::arrive, current::with_current, parts::Worker,
     state::Running,
 };
-use crate::who::ThisThread;
+use crate::{guard::Once, who::ThisThread};
 use joint::host::{self, Host};
 
 /// Keeps this thread the worker, with all its duties, until this is dropped.
@@ -31,8 +31,8 @@ impl Worker {
     }
 
     /// Does the same for functions that need not be fast. It is compiled once for all of them.
-    pub(super) fn on_thread_by(&self, f: &mut dyn FnMut()) {
-        self.on_thread(f);
+    pub(super) fn on_thread_by(&self, f: &mut dyn Once) {
+        self.on_thread(|| f.call());
     }
 
     // Always: it returns much.

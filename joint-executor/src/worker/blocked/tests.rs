@@ -37,7 +37,7 @@ fn what_a_blocked_worker_does_belongs_to_its_executor() {
 /// The only worker of an executor. The test is its thread.
 fn only_worker() -> Worker {
     let (fences, decides) = (Fences::among(1), Decides::Workers);
-    let (_, mut workers) = Shared::with_workers(1, fences, Hooks::default(), decides);
+    let (_, mut workers) = Shared::with_workers(1, fences, &mut Hooks::default(), decides);
     workers.remove(0)
 }
 

@@ -302,9 +302,8 @@ fn mean(time: Duration, polls: u64) -> usize {
 
 /// Calls the hook for a theft, with the stolen tasks in the queues.
 pub(super) fn tell_of_theft(worker: &Running<'_>, steal: &StealInfo) {
-    let hooks = &worker.shared().hooks;
-    if hooks.on_steal.is_some() {
-        worker.stranger(|| hooks.stole(steal));
+    if let Some(hook) = &worker.shared().hooks.on_steal {
+        worker.stranger(|| hook(steal));
     }
 }
 

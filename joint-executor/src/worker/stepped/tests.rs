@@ -34,8 +34,8 @@ fn a_wait_registers_its_thread() {
     let (sender, ended) = mpsc::channel();
     thread::spawn(move || {
         for decides in [Decides::Workers, Decides::Owner] {
-            let (fences, hooks) = (Fences::among(1), Hooks::default());
-            let (shared, workers) = Shared::with_workers(1, fences, hooks, decides);
+            let fences = Fences::among(1);
+            let (shared, workers) = Shared::with_workers(1, fences, &mut Hooks::default(), decides);
             workers[0].wait_here(Some(Duration::ZERO));
             shared.sleep.unpark_all();
             thread::park();
