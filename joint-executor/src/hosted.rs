@@ -513,6 +513,7 @@ impl BoundWorker {
     }
 
     /// Returns the earliest deadline of the executor's timers, without those that were given up.
+    #[inline]
     pub fn next_deadline(&self) -> Option<Instant> {
         let next = self.shared().driver.next_deadline(NEVER);
         (next != NEVER).then(|| clock::instant(next))

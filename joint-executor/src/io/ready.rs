@@ -134,8 +134,10 @@ impl<T> AsyncFd<T> {
         interest: Interest,
         operation: impl FnOnce(&T) -> io::Result<R>,
     ) -> io::Result<R> {
-        let inner = self.get_ref();
-        self.registration.attempt(interest, || operation(inner))
+        let found = self.registration.look(interest);
+        let result = operation(self.get_ref());
+        self.registration.attempted(found, would_block(&result));
+        result
     }
 
     /// Waits until the descriptor is [ready](AsyncFd::ready) and calls an operation, until it no

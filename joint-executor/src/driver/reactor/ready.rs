@@ -205,6 +205,7 @@ impl Sub for Ready {
 }
 
 impl fmt::Debug for Interest {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let closed = Ready::READ_CLOSED | Ready::WRITE_CLOSED;
         (self.0 - closed).fmt(f)
@@ -212,6 +213,7 @@ impl fmt::Debug for Interest {
 }
 
 impl fmt::Debug for Ready {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut before = "";
         for (member, name) in [

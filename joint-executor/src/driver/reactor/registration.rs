@@ -151,24 +151,8 @@ impl<S: Selector> Registration<S> {
         Ok((ready, seen))
     }
 
-    /// Calls an operation once, which the budget counts unless it would block. In that case, the
-    /// next waiter waits for an event.
-    pub(crate) fn attempt<R>(
-        &self,
-        interest: Interest,
-        operation: impl FnOnce() -> io::Result<R>,
-    ) -> io::Result<R> {
-        let found = self.look(interest);
-        self.report(found, operation())
-    }
-
-    /// Kept apart, so that it is not compiled for each operation.
-    fn report<R>(&self, found: Found, result: io::Result<R>) -> io::Result<R> {
-        self.attempted(found, would_block(&result));
-        result
-    }
-
-    /// Does what an attempt has left to do. `found` is what was seen before it.
+    /// Does what an attempt has left to do, which the budget counts unless it would have blocked.
+    /// In that case, the next waiter waits for an event. `found` is what was seen before it.
     #[inline(never)]
     pub(crate) fn attempted(&self, mut found: Found, would_block: bool) {
         match would_block {

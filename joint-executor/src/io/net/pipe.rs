@@ -31,6 +31,7 @@ use crate::{driver::reactor::checked, io::AsyncFd};
 /// # })?;
 /// # Ok::<(), std::io::Error>(())
 /// ```
+#[inline]
 pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = descriptors()?;
     Ok((reader.try_into()?, writer.try_into()?))
@@ -125,6 +126,7 @@ macro_rules! owns {
             ///
             /// # Errors
             /// Returns the system's error if the descriptor cannot be deregistered.
+            #[inline]
             pub fn into_owned_fd(self) -> io::Result<OwnedFd> {
                 self.0.into_inner().map(OwnedFd::from)
             }
@@ -138,6 +140,7 @@ macro_rules! owns {
         impl TryFrom<OwnedFd> for $name {
             type Error = io::Error;
 
+            #[inline]
             fn try_from(descriptor: OwnedFd) -> io::Result<Self> {
                 // SAFETY: this operation takes no argument.
                 let flags = checked(unsafe { libc::fcntl(descriptor.as_raw_fd(), F_GETFL) })?;

@@ -168,8 +168,7 @@ impl<T> Socket<T> {
         interest: Interest,
         operation: impl FnOnce(Inner<'_, T>) -> io::Result<R>,
     ) -> io::Result<R> {
-        let operation = || operation(self.inner());
-        self.readiness().attempt(interest, operation)
+        (self.readiness()).attempt(interest, || operation(self.inner()))
     }
 }
 
@@ -243,11 +242,7 @@ impl Readiness<'_> {
         operation: impl FnOnce() -> io::Result<R>,
     ) -> io::Result<R> {
         let found = self.look(interest);
-        self.report(found, operation())
-    }
-
-    /// Kept apart, so that it is not compiled for each operation.
-    fn report<R>(&self, found: Found, result: io::Result<R>) -> io::Result<R> {
+        let result = operation();
         self.attempted(found, would_block(&result));
         result
     }

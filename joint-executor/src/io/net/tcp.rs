@@ -191,6 +191,7 @@ impl TcpStream {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     #[must_use]
+    #[inline]
     pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
         // It can only fail if there is no peer any more.
         split(self, |stream| drop(stream.shutdown(Shutdown::Write)))
@@ -206,11 +207,13 @@ impl TcpStream {
     }
 
     /// Returns whether small writes are sent at once (`TCP_NODELAY`).
+    #[inline]
     pub fn nodelay(&self) -> io::Result<bool> {
         self.0.inner().nodelay()
     }
 
     /// Sets whether small writes are sent at once, or collected for a while (`TCP_NODELAY`).
+    #[inline]
     pub fn set_nodelay(&self, nodelay: bool) -> io::Result<()> {
         self.0.inner().set_nodelay(nodelay)
     }
@@ -229,11 +232,13 @@ impl TcpStream {
     }
 
     /// Returns how many routers a packet may pass (`IP_TTL`).
+    #[inline]
     pub fn ttl(&self) -> io::Result<u32> {
         self.0.inner().ttl()
     }
 
     /// Sets how many routers a packet may pass (`IP_TTL`).
+    #[inline]
     pub fn set_ttl(&self, ttl: u32) -> io::Result<()> {
         self.0.inner().set_ttl(ttl)
     }

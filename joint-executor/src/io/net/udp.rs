@@ -79,6 +79,7 @@ impl UdpSocket {
     /// # Errors
     /// Returns the system's error, or [`WouldBlock`](io::ErrorKind::WouldBlock) if there is no
     /// room.
+    #[inline]
     pub fn try_send_to(&self, message: &[u8], to: SocketAddr) -> io::Result<usize> {
         let send = |socket: Inner<'_, net::UdpSocket>| socket.send_to(message, to);
         self.0.try_io(Interest::WRITABLE, send)
@@ -88,6 +89,7 @@ impl UdpSocket {
     ///
     /// # Errors
     /// Returns the system's error.
+    #[inline]
     pub fn poll_send_to(
         &self,
         cx: &mut Context<'_>,

@@ -112,6 +112,7 @@ impl UnixStream {
     }
 
     /// Creates two sockets that are connected to each other.
+    #[inline]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = net::UnixStream::pair()?;
         Ok((one.try_into()?, other.try_into()?))
@@ -120,6 +121,7 @@ impl UnixStream {
     /// Splits the stream into a half that reads and a half that writes, for two tasks. See
     /// [`TcpStream::into_split`](super::TcpStream::into_split).
     #[must_use]
+    #[inline]
     pub fn into_split(self) -> (OwnedReadHalf<Self>, OwnedWriteHalf<Self>) {
         // It can only fail if there is no peer any more.
         split(self, |stream| drop(stream.shutdown(Shutdown::Write)))
@@ -159,12 +161,14 @@ impl UnixDatagram {
     }
 
     /// Creates two sockets that are connected to each other.
+    #[inline]
     pub fn pair() -> io::Result<(Self, Self)> {
         let (one, other) = net::UnixDatagram::pair()?;
         Ok((one.try_into()?, other.try_into()?))
     }
 
     /// Creates a socket without an address, which can send.
+    #[inline]
     pub fn unbound() -> io::Result<Self> {
         net::UnixDatagram::unbound()?.try_into()
     }

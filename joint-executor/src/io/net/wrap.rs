@@ -1,5 +1,6 @@
 //! The code that the types share, written once and implemented for each. With a trait instead,
-//! callers would have to import the trait.
+//! callers would have to import the trait. Most functions are `#[inline]`, so that they are
+//! compiled where they are used, and not here for each type.
 
 use core::{
     fmt,
@@ -65,6 +66,7 @@ macro_rules! wraps {
     ($name:ident of $inner:ty, at $address:ty $(, of a $host:literal)?) => {
         impl $name {
             /// Returns the address that the socket is bound to.
+            #[inline]
             pub fn local_addr(&self) -> io::Result<$address> {
                 self.0.inner().local_addr()
             }
@@ -85,6 +87,7 @@ macro_rules! wraps {
             /// # Errors
             /// Returns the system's error if the descriptor cannot be deregistered.
             $(#[doc = concat!("If it is a ", $host, "'s, it is of the kind [`Unsupported`](io::ErrorKind::Unsupported).")])?
+            #[inline]
             pub fn into_std(self) -> io::Result<$inner> {
                 self.0.into_inner()
             }
@@ -94,12 +97,14 @@ macro_rules! wraps {
         impl TryFrom<$inner> for $name {
             type Error = io::Error;
 
+            #[inline]
             fn try_from(inner: $inner) -> io::Result<Self> {
                 AsyncFd::new(inner).map(|fd| Self(fd.into()))
             }
         }
 
         impl fmt::Debug for $name {
+            #[inline]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 self.0.inner().fmt(f)
             }
@@ -154,6 +159,7 @@ macro_rules! accepts {
             ///
             /// # Errors
             /// As for [`accept`](Self::accept).
+            #[inline]
             pub fn poll_accept(
                 &self,
                 cx: &mut Context<'_>,
@@ -269,6 +275,7 @@ macro_rules! readies {
             ///
             /// # Errors
             #[doc = concat!("As for [`", stringify!($wait), "`](Self::", stringify!($wait), ").")]
+            #[inline]
             pub fn $poll(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
                 self.0.readiness().poll_known(Way::$way, cx)
             }
@@ -289,6 +296,7 @@ macro_rules! exchanges {
             /// # Errors
             /// As for [`send`](Self::send), or [`WouldBlock`](io::ErrorKind::WouldBlock) if there
             /// is no room.
+            #[inline]
             pub fn try_send(&self, message: &[u8]) -> io::Result<usize> {
                 self.0.try_io(Interest::WRITABLE, |socket| socket.send(message))
             }
@@ -298,6 +306,7 @@ macro_rules! exchanges {
             /// # Errors
             /// As for [`recv`](Self::recv), or [`WouldBlock`](io::ErrorKind::WouldBlock) if there
             /// is no message.
+            #[inline]
             pub fn try_recv(&self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.try_io(Interest::READABLE, |socket| socket.recv(buffer))
             }
@@ -306,6 +315,7 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// As for [`try_recv`](Self::try_recv).
+            #[inline]
             pub fn try_recv_from(&self, buffer: &mut [u8]) -> io::Result<(usize, $address)> {
                 self.0.try_io(Interest::READABLE, |socket| socket.recv_from(buffer))
             }
@@ -314,6 +324,7 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// As for [`send`](Self::send).
+            #[inline]
             pub fn poll_send(&self, cx: &mut Context<'_>, message: &[u8]) -> Poll<io::Result<usize>> {
                 (self.0).poll_by(Way::Write, cx, &mut |socket| socket.send(message))
             }
@@ -323,6 +334,7 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// As for [`recv`](Self::recv).
+            #[inline]
             pub fn poll_recv(
                 &self,
                 cx: &mut Context<'_>,
@@ -336,6 +348,7 @@ macro_rules! exchanges {
             ///
             /// # Errors
             /// As for [`recv`](Self::recv).
+            #[inline]
             pub fn poll_recv_from(
                 &self,
                 cx: &mut Context<'_>,
@@ -404,6 +417,7 @@ macro_rules! reads {
             /// # Errors
             /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if it would have to wait, or
             /// another error of the system.
+            #[inline]
             pub fn try_read(&self, buffer: &mut [u8]) -> io::Result<usize> {
                 self.0.try_io(Interest::READABLE, |mut inner| inner.read(buffer))
             }
@@ -413,6 +427,7 @@ macro_rules! reads {
             ///
             /// # Errors
             /// As for [`try_read`](Self::try_read).
+            #[inline]
             pub fn try_read_vectored(&self, buffers: &mut [IoSliceMut<'_>]) -> io::Result<usize> {
                 self.0.try_io(Interest::READABLE, |mut inner| inner.read_vectored(buffers))
             }
@@ -432,14 +447,10 @@ macro_rules! reads {
                 buffer: &'a mut [MaybeUninit<u8>],
             ) -> Poll<io::Result<&'a mut [u8]>> {
                 let fell_short = short($counted, buffer.len());
-                let read = self.0.poll_with(
-                    Way::Read,
-                    cx,
-                    |inner| inner.read_uninit(buffer),
-                    fell_short,
-                );
-                // SAFETY: the read has initialised this part of the buffer.
-                read.map_ok(|count| unsafe { initialized(&mut buffer[..count]) })
+                (self.0)
+                    .poll_with(Way::Read, cx, |inner| inner.read_uninit(buffer), fell_short)
+                    // SAFETY: the read has initialised this part of the buffer.
+                    .map_ok(|count| unsafe { initialized(&mut buffer[..count]) })
             }
         }
     };
@@ -470,6 +481,7 @@ macro_rules! writes {
             /// # Errors
             /// Returns [`WouldBlock`](io::ErrorKind::WouldBlock) if it would have to wait, or
             /// another error of the system.
+            #[inline]
             pub fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
                 self.0.try_io(Interest::WRITABLE, |mut inner| inner.write(bytes))
             }
@@ -479,6 +491,7 @@ macro_rules! writes {
             ///
             /// # Errors
             /// As for [`try_write`](Self::try_write).
+            #[inline]
             pub fn try_write_vectored(&self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
                 self.0.try_io(Interest::WRITABLE, |mut inner| inner.write_vectored(slices))
             }
@@ -498,6 +511,7 @@ macro_rules! writes {
                 Poll::Ready(Ok(()))
             }
 
+            #[inline]
             fn poll_close(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
                 Poll::Ready(($close)(self.0.inner()))
             }
