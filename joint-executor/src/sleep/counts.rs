@@ -38,7 +38,7 @@ impl Counts {
     #[inline]
     pub(super) fn lack(self, need: Need) -> bool {
         let lacks_lookout = self.0 >= SLEEPING && self.lookouts() == 0 && self.sleeping() > 0;
-        let lacks_hands = || self.0 >= WATCHING && self.searching() + self.waking() == 0;
+        let lacks_hands = || self.0 % WAKING >= WATCHING && self.searching() + self.waking() == 0;
         lacks_lookout
             || match need {
                 Need::Lookout => false,

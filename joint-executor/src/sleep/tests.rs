@@ -262,7 +262,7 @@ fn the_counts_tell_who_is_quiet_and_idle_and_who_looks_out() {
 fn a_worker_that_rises_before_it_counts_as_waking_is_not_idle() {
     let sleep = world([1, 0, 0, 0]);
     sleep.counts.fetch_sub(WAKING, Relaxed);
-    assert!(!sleep.is_anybody_idle());
+    assert!(!sleep.is_anybody_idle() && !sleep.counts().lack(Need::Hands));
 }
 
 #[test]
