@@ -386,11 +386,9 @@ impl Sleep {
         // ORDERING: end_fence. SeqCst: orders what the caller has written before these looks, with
         // `sleep_fence`.
         fence(order!(end_fence: SeqCst));
-        let mut away = Vec::new();
-        for worker in 0..self.words.len() {
-            away.extend(self.wake(worker, |_| true).away());
-        }
-        away
+        let all = 0..self.words.len();
+        all.filter_map(|worker| self.wake(worker, |_| true).away())
+            .collect()
     }
 
     /// Wakes one worker, if it is parked. Called after a push to that worker's inbox. If the worker
@@ -402,11 +400,8 @@ impl Sleep {
     }
 
     pub(crate) fn wake_keeper(&self) {
-        for worker in 0..self.words.len() {
-            if let Woke::One = self.wake(worker, is_keepers) {
-                break;
-            }
-        }
+        let mut all = 0..self.words.len();
+        _ = all.find(|&worker| matches!(self.wake(worker, is_keepers), Woke::One));
     }
 
     /// Wakes one worker as a searcher. Sleepers are woken before watchers, which look by
@@ -427,14 +422,9 @@ impl Sleep {
 
     /// Returns the worker that is woken first, if one sleeps, watches or is away.
     fn best(&self) -> Option<usize> {
-        let (mut most, mut best) = (AWAY, None);
-        for worker in 0..self.words.len() {
-            let word = self.word(worker);
-            if word >= most {
-                (most, best) = (word, Some(worker));
-            }
-        }
-        best
+        let all = (0..self.words.len()).map(|worker| (self.word(worker), worker));
+        all.max()
+            .and_then(|(word, best)| (word >= AWAY).then_some(best))
     }
 
     fn word(&self, worker: usize) -> usize {
@@ -532,10 +522,7 @@ impl Sleep {
 }
 
 fn is_keepers(word: usize) -> bool {
-    matches!(
-        word,
-        CLAIMED_IN_DRIVER | WATCHES_IN_DRIVER | SLEEPS_IN_DRIVER
-    )
+    [CLAIMED_IN_DRIVER, WATCHES_IN_DRIVER, SLEEPS_IN_DRIVER].contains(&word)
 }
 
 fn is_claimed(word: usize) -> bool {

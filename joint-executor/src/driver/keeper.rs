@@ -93,10 +93,6 @@ impl<R: EventSource> Driver<R> {
         &self.due
     }
 
-    pub(crate) fn next_due(&self) -> Option<Waker> {
-        self.due.pop()
-    }
-
     /// Returns the timers of a worker, or those of all other threads, whose index follows the last
     /// worker's.
     pub(crate) fn timers(&self, worker: usize) -> &Arc<Timers> {
@@ -110,14 +106,9 @@ impl<R: EventSource> Driver<R> {
     /// Returns a time before which no timer is due, or `NEVER`, and the queue in which it is the
     /// first deadline. It may be out of date.
     fn first(&self) -> (u64, usize) {
-        let mut first = (NEVER, 0);
-        for (queue, timers) in self.timers.iter().enumerate() {
-            let earliest = timers.earliest();
-            if earliest < first.0 {
-                first = (earliest, queue);
-            }
-        }
-        first
+        let all = self.timers.iter().enumerate();
+        let first = all.map(|(queue, timers)| (timers.earliest(), queue)).min();
+        first.expect("those of other threads are always there")
     }
 
     /// Returns the earliest deadline of the timers that were not given up, or `limit` if none is
@@ -282,9 +273,8 @@ impl<R: EventSource> Keeper<'_, R> {
             // At least 1, so that the very first instant is not mistaken for `AWAKE`.
             // ORDERING: asleep. Acquire, with `hurry`: the look that follows sees every deadline
             // that was announced before. Release, with `hurry`.
-            self.driver
-                .asleep_until
-                .swap(until.max(1), order!(asleep: AcqRel));
+            let asleep_until = &self.driver.asleep_until;
+            asleep_until.swap(until.max(1), order!(asleep: AcqRel));
             let (earliest, _) = self.driver.first();
             // RECHECK: asleep_again. A deadline that was announced between the first look and the
             // exchange.

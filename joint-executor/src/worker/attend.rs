@@ -135,19 +135,17 @@ impl Attendant {
         let driver = &worker.shared().driver;
         let mut stranger = None;
         let mut any = wake_own(worker, &mut woken, &mut stranger, after);
-        for timers in timers {
-            for timers in timers {
-                // If more are due, the next visit finds them.
-                let _fired = timers.fire(now, &mut woken);
-                any |= wake_own(worker, &mut woken, &mut stranger, after);
-            }
+        for timers in timers.into_iter().flatten() {
+            // If more are due, the next visit finds them.
+            let _fired = timers.fire(now, &mut woken);
+            any |= wake_own(worker, &mut woken, &mut stranger, after);
         }
         self.woken.set(woken);
         if stranger.is_some() && !driver.due().is_empty() {
             worker.notify();
         }
         worker.wake_stranger(stranger);
-        while let Some(waker) = driver.next_due() {
+        while let Some(waker) = driver.due().pop() {
             worker.wake_stranger(Some(waker));
         }
         any
@@ -212,9 +210,10 @@ fn wake_own(
 
 /// Returns whether another worker visits the driver frequently, or did until at most that time ago.
 pub(super) fn is_visited_beside(shared: &Shared, worker: usize, ago: Duration) -> bool {
-    let since = clock::now().saturating_sub(ago.as_nanos() as u64);
-    let mut others = (0..shared.workers()).filter(|&other| other != worker);
-    others.any(|other| shared.counters[other].visits_until.get() >= since.max(1))
+    let others = (0..shared.workers()).filter(|&other| other != worker);
+    let visits_until = others.map(|other| shared.counters[other].visits_until.get());
+    // Mostly nobody does, and the clock is not read.
+    (visits_until.max()).is_some_and(|until| until > 0 && clock::now() <= clock::after(until, ago))
 }
 
 #[cfg(test)]

@@ -39,7 +39,7 @@ use super::{
 };
 use crate::{
     metrics::Counters,
-    policy::{STANDSTILL, STUCK},
+    policy::{STANDSTILL, STUCK, TURN},
 };
 use joint::{
     park::Parker,
@@ -165,7 +165,7 @@ fn is_deadlock(worker: &Core, parker: &Parker) -> bool {
     };
     let mut queued = Vec::new();
     queued.extend(iter::from_fn(next));
-    queued.extend(is_alone.then(|| queues.take_injected()).flatten());
+    queued.extend(is_alone.then(|| queues.take_injected(TURN)).flatten());
     queued.extend(iter::from_fn(next));
     for runnable in queued {
         let is_new = !runnable.metadata().is_entered();

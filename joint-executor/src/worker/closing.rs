@@ -26,7 +26,7 @@ use super::{
 };
 use crate::{
     guard::Frames,
-    policy::{ALONE, MOST_NESTED, STANDSTILL},
+    policy::{ALONE, MOST_NESTED, STANDSTILL, TURN},
     registry::Lane,
 };
 use joint_switch::{now, thread_local, wait_until};
@@ -192,7 +192,7 @@ impl Closing {
 /// injector, or from the queue of another worker.
 fn next_to_discard(worker: &Core) -> Option<Runnable> {
     let queues = &worker.queues;
-    let own = queues.next_queued().or_else(|| queues.take_injected());
+    let own = queues.next_queued().or_else(|| queues.take_injected(TURN));
     own.or_else(|| {
         let stealers = worker.shared().stealers.iter().enumerate();
         let mut others = stealers.filter(|&(other, _)| other != worker.index());

@@ -315,7 +315,9 @@ impl<'w> Searching<'w> {
     /// do. Also returns the waker to call if the chosen worker is hosted and its thread is away.
     pub(super) fn stop(self) -> (Running<'w>, Option<Waker>) {
         let shared = self.0.shared();
-        let has_work = || shared.last_look(|all| all.has_work()) || shared.leaves_driver();
+        let look = || shared.last_look(|all| all.has_work()) || shared.leaves_driver();
+        // The short look sees what this worker has left in the injector.
+        let has_work = || shared.has_injected() || look();
         let woke = shared.sleep.found(shared.need(), has_work);
         (Running(self.0), woke.away())
     }

@@ -145,7 +145,7 @@ fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
     spawned.reverse();
     let left = iter::from_fn(|| worker.queues.next_queued());
     let left: Vec<_> = left.map(|task| task.id()).collect();
-    assert_eq!(left, [high, spawned, pinned].concat());
+    assert_eq!(left, [pinned, high, spawned].concat());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! From "queue empty" to "parked", and back.
 //!
 //! 1. A worker whose queues are empty attends to the *driver* (`attend.rs`): it wakes what is due.
-//! 2. It *searches* (`state.rs`): its inbox, the injector, and the queues and forks of the other
-//!    workers, from which it *steals* (`steal.rs`).
+//! 2. It *searches* (`state.rs`): the injector, its inbox, and then the queues and forks of the
+//!    other workers, from which it *steals* (`steal.rs`).
 //! 3. If it finds something, it *runs* again. If it was the last to search and there is more, it
 //!    *notifies* another worker (`sleep.rs`).
 //! 4. Otherwise it *parks*: in the driver, if no other worker is there, or else on its thread.
@@ -50,6 +50,9 @@ pub(super) struct Idle {
     pub(super) helper: Helper,
     /// How often in a row there was work that this worker could not take.
     vain: Cell<u32>,
+    /// Whether its last search found something before it looked at the others, so that the last
+    /// look at them may be old.
+    has_skipped: Cell<bool>,
 }
 
 /// What a worker has seen that has looked a few times, and found nothing.
@@ -67,6 +70,7 @@ impl Idle {
             lookout: Lookout::new(index, workers),
             helper: Helper::new(workers),
             vain: Cell::new(0),
+            has_skipped: Cell::new(false),
         }
     }
 
@@ -120,9 +124,9 @@ impl Idle {
     pub(super) fn take_up<'w>(&self, searching: Searching<'w>, found: Found) -> Running<'w> {
         let (running, away) = self.stop_first(searching);
         self.vain.set(0);
-        let has_hook = running.shared().hooks.on_steal.is_some();
+        let has_hook = || running.shared().hooks.on_steal.is_some();
         match found {
-            Found::Task(runnable, steal) if away.is_some() || steal.is_some() && has_hook => {
+            Found::Task(runnable, steal) if away.is_some() || steal.is_some() && has_hook() => {
                 // Others may wait for it while a stranger's code runs here.
                 running.queues.give_back(runnable);
                 running.wake_stranger(away);
@@ -150,36 +154,40 @@ impl Idle {
     fn look_round(&self, worker: &Core) -> Result<Found, Round> {
         let mut round = Round::default();
         for look in 0..LOOKS {
-            let view = self.lookout.view(worker, now());
-            round.makes_progress |= view.makes_progress;
-            round.is_slow = view.is_slow;
-            let found = self.look_for_task(worker, &view);
-            let fork = || self.take_fork(worker, view.now).map(Found::Fork);
-            if let Some(found) = found.or_else(fork) {
+            // First, because a processor that has just woken up has neither the clock nor the
+            // others' counts in its cache.
+            if let Some(found) = at_hand(worker) {
+                self.has_skipped.set(self.has_skipped.get() || look == 0);
                 return Ok(found);
+            }
+            // A worker that is parked has nothing to steal.
+            if !worker.shared().sleep.is_quiet() {
+                let view = self.lookout.view(worker, now());
+                round.makes_progress |= view.makes_progress && !self.has_skipped.replace(false);
+                round.is_slow = view.is_slow;
+                if let Some(found) = self.look_at_others(worker, &view) {
+                    return Ok(found);
+                }
             }
             spin_after(look);
         }
         Err(round)
     }
 
-    fn look_for_task(&self, worker: &Core, view: &View) -> Option<Found> {
+    fn look_at_others(&self, worker: &Core, view: &View) -> Option<Found> {
         let (shared, queues) = (&**worker.shared(), &worker.queues);
-        let takes_injected =
-            || shared.poll_time() >= WORTH_A_STEAL || view.all_stuck || shared.sleep.is_quiet();
-        let injected = || takes_injected().then(|| queues.take_injected())?;
-        let task = queues.next_own().or_else(injected);
-        let found = task.map(|task| Found::Task(task, None));
-        let due = || shared.driver.next_due().map(Found::Stranger);
+        let injected = || view.all_stuck.then(|| queues.take_injected(TURN))?;
+        let injected = injected().map(|task| Found::Task(task, None));
         let stolen = || (shared.has_work()).then(|| self.lookout.steal_patiently(queues, view))?;
-        found.or_else(due).or_else(stolen)
+        let fork = || self.take_fork(worker, view.now).map(Found::Fork);
+        injected.or_else(stolen).or_else(fork)
     }
 
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
     /// thread goes away if it finds nothing, and then watches nobody.
     pub(super) fn find_eagerly(&self, worker: &Core) -> Option<Found> {
         let queues = &worker.queues;
-        let own = queues.next_own().or_else(|| queues.take_injected());
+        let own = queues.next_queued().or_else(|| queues.take_injected(TURN));
         let task = own.map(|own| Found::Task(own, None));
         let task = task.or_else(|| self.lookout.steal(queues, |_| MANY));
         task.or_else(|| self.take_fork(worker, now()).map(Found::Fork))
@@ -322,6 +330,21 @@ impl Idle {
         running.hook(&hooks.on_unpark);
         Break(running)
     }
+}
+
+/// Takes an injected task, unless these are left to others, or one of this worker's own, or else a
+/// stranger that is due.
+fn at_hand(worker: &Core) -> Option<Found> {
+    let (shared, queues) = (&**worker.shared(), &worker.queues);
+    let injected = match shared.poll_time() >= WORTH_A_STEAL {
+        // The others would have to steal the rest.
+        true => queues.take_injected(1),
+        false if shared.sleep.is_quiet() => queues.take_injected(TURN),
+        false => None,
+    };
+    let task = injected.or_else(|| queues.next_queued());
+    let due = || shared.driver.due().pop().map(Found::Stranger);
+    task.map(|task| Found::Task(task, None)).or_else(due)
 }
 
 #[cfg(test)]

@@ -173,14 +173,8 @@ impl Queues {
             .or_else(|| self.deques.pop_newest_spawned())
     }
 
-    /// Takes a task from any of this worker's queues, in no particular order.
+    /// Takes a task from any of this worker's queues, first a pinned one.
     pub(super) fn next_queued(&self) -> Option<Runnable> {
-        self.pop().or_else(|| self.next_pinned())
-    }
-
-    /// Takes a task that arrived while this worker had nothing to run: a pinned one, or one that a
-    /// hook has pushed.
-    pub(super) fn next_own(&self) -> Option<Runnable> {
         self.next_pinned().or_else(|| self.pop())
     }
 
@@ -189,10 +183,10 @@ impl Queues {
             self.fetch_pinned();
         }
         let mut pinned = self.pinned.borrow_mut();
-        let next = pinned.pop_front();
+        let next = pinned.pop_front()?;
         self.turns.pinned_has_run();
         self.set_pinned_turn(pinned.len());
-        next
+        Some(next)
     }
 
     /// Moves a part of the inbox into the pinned queue.
@@ -214,18 +208,18 @@ impl Queues {
         }
     }
 
-    /// Moves a batch from the injector to this worker's own queues, and returns the first task.
-    pub(super) fn take_injected(&self) -> Option<Runnable> {
-        let high = first_of_batch(&self.shared.high_injector, |runnable| {
-            self.deques.push_high(runnable);
-        });
-        high.or_else(|| self.take_batch())
+    /// Takes up to `most` tasks from the injector. Moves all but the first one to this worker's own
+    /// queues, and returns that.
+    pub(super) fn take_injected(&self, most: u32) -> Option<Runnable> {
+        let push = |high| self.deques.push_high(high);
+        let high = first_of_batch(&self.shared.high_injector, most, push);
+        high.or_else(|| self.take_normal(most))
     }
 
-    /// Moves a batch of the normal lane from the injector to this worker's queue, and returns the
-    /// first task.
-    fn take_batch(&self) -> Option<Runnable> {
-        first_of_batch(&self.shared.injector, |runnable| self.push_beyond(runnable))
+    /// Does the same in the normal lane.
+    fn take_normal(&self, most: u32) -> Option<Runnable> {
+        let push = |normal| self.push_beyond(normal);
+        first_of_batch(&self.shared.injector, most, push)
     }
 
     #[cfg(test)]
@@ -237,9 +231,9 @@ impl Queues {
 }
 
 /// Takes a batch from an injector, passes all but the first task to `push`, and returns the first.
-fn first_of_batch(injector: &Injector, push: impl Fn(Runnable)) -> Option<Runnable> {
+fn first_of_batch(injector: &Injector, most: u32, push: impl Fn(Runnable)) -> Option<Runnable> {
     let mut first = None;
-    injector.take(TURN as usize, |runnable| match first {
+    injector.take(most as usize, |runnable| match first {
         None => first = Some(runnable),
         Some(_) => push(runnable),
     });

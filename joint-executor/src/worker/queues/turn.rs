@@ -137,7 +137,7 @@ impl Queues {
         }
         if next.is_none() {
             next = (self.next_pinned())
-                .or_else(|| self.tell_of_injected(worker, self.take_injected()))
+                .or_else(|| self.tell_of_injected(worker, self.take_injected(TURN)))
                 .or_else(|| self.deques.pop_high());
         }
         if !self.has_yielded.get() {
@@ -249,7 +249,7 @@ impl Queues {
         }
         let is_oldest = rounds % FEW == 0;
         let oldest = is_oldest.then(|| self.next_oldest()).flatten();
-        let late = oldest.or_else(|| self.tell_of_injected(worker, self.take_batch()));
+        let late = oldest.or_else(|| self.tell_of_injected(worker, self.take_normal(TURN)));
         if late.is_some() {
             turns.pause.set(runs + FEW);
         }

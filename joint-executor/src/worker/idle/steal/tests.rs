@@ -1,7 +1,7 @@
 //! The thefts of a searching worker, at times that the test sets.
 
 use super::*;
-use crate::worker::harness::*;
+use crate::worker::{harness::*, idle::at_hand};
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -64,7 +64,11 @@ fn a_lookout_tells_progressing_neighbours_from_stuck_ones() {
     };
     assert_eq!(round(), Some((true, false)));
     assert_eq!(round(), Some((false, false)));
-    set_seen(&worker, Instant::now() + LONG, 2, false);
+    worker.queues.push_beyond(task());
+    assert_eq!(round(), None, "it does not look at the other");
+    other.counters().polls.set(3);
+    assert_eq!(round(), Some((false, false)), "the last look may be old");
+    set_seen(&worker, Instant::now() + LONG, 3, false);
     other.queues.push_beyond(task());
     assert_eq!(round(), Some((false, true)));
 }
@@ -346,7 +350,7 @@ fn tasks_with_short_polls_move_if_they_wait_for_a_row_of_looks() {
 
 #[test]
 fn a_lookout_leaves_injected_tasks_to_workers_with_short_polls() {
-    // Whether the task is taken.
+    // How many of two tasks are taken.
     let taken = |poll_time, all_stuck, is_quiet| {
         let [worker, _other] = two_workers();
         let shared = worker.shared();
@@ -354,17 +358,18 @@ fn a_lookout_leaves_injected_tasks_to_workers_with_short_polls() {
         if is_quiet {
             (0..2).for_each(|_| shared.sleep.search());
         }
-        shared.inject(task(), Lane::Normal);
+        (0..2).for_each(|_| shared.inject(task(), Lane::Normal));
         let view = View {
             now: Instant::now(),
             makes_progress: false,
             is_slow: false,
             all_stuck,
         };
-        worker.idle.look_for_task(&worker, &view).is_some()
+        let found = at_hand(&worker).or_else(|| worker.idle.look_at_others(&worker, &view));
+        found.map_or(0, |_| 1 + worker.queues.lengths()[0])
     };
-    assert!(!taken(WORTH_A_STEAL - 1, false, false));
-    assert!(taken(WORTH_A_STEAL, false, false));
-    assert!(taken(0, true, false));
-    assert!(taken(0, false, true));
+    assert_eq!(taken(WORTH_A_STEAL - 1, false, false), 0);
+    assert_eq!(taken(WORTH_A_STEAL, false, false), 1);
+    assert_eq!(taken(0, true, false), 2);
+    assert_eq!(taken(0, false, true), 2);
 }

@@ -17,7 +17,7 @@ fn has_alone(bring: impl FnOnce(&Worker)) -> (bool, bool) {
     bring(&worker);
     let has = (worker.queues.has_own(), worker.queues.has_pinned());
     assert_eq!(
-        worker.queues.next_own().is_some(),
+        worker.queues.next_queued().is_some(),
         has.0,
         "a search finds it"
     );
