@@ -107,7 +107,7 @@ impl<S: Selector> Registration<S> {
     }
 
     /// Waits until the direction is assumed to be ready. For operations whose results are reported
-    /// by [`attempt`](Registration::attempt).
+    /// by [`attempted`](Registration::attempted).
     pub(crate) fn poll_known(&self, way: Way, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.armed(way, self.direction(way).poll_served(cx))
     }
