@@ -18,8 +18,8 @@ pub(super) fn guarded(f: impl FnOnce()) {
     }
 }
 
-/// A function that is called at most once. What takes it as a `&mut dyn Once` is not compiled for
-/// each function, and each function is compiled once, and not twice as for `dyn FnMut`.
+/// A function that is called at most once. Code that takes a `&mut dyn Once` is compiled once for
+/// all functions, and each function is compiled once, where `dyn FnMut` would compile it twice.
 pub(super) trait Once {
     fn call(&mut self);
 }

@@ -332,10 +332,10 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
 /// The first of the threads that are blocked at the last write of a location of the checker's own:
 /// the stamp of its read, and that write.
 ///
-/// A write after that one leaves the thread waiting forever, unless it revisits the read. What
-/// comes after the write can revisit nothing that would free the thread, because each later write
-/// of the location comes after it in `po ∪ rf`. What does not come after it can do so in the graph
-/// without the write, where its thread is left out.
+/// A write after that one leaves the thread waiting forever, unless it revisits the read. No event
+/// that depends on the write can free the thread by a revisit, because every later write to the
+/// location depends on it, too. An event that does not depend on it can, in the graph without the
+/// write, which leaves out the thread that would write.
 fn first_waiter(graph: &Graph, place: Id) -> Option<(u32, Id)> {
     let last = graph.order(place).next_back()?;
     let waits = |event: &&Event| {

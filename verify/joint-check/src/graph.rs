@@ -311,6 +311,13 @@ impl Graph {
         self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
     }
 
+    /// Removes an event and everything that was added after it, if the graph has it.
+    pub(crate) fn undo(&mut self, id: Id) {
+        if self.holds(id) {
+            self.truncate(self.at(id).stamp - 1, &[0; MAX_THREADS]);
+        }
+    }
+
     /// The number of the first event of a thread that was added after `stamp` and is not `known`.
     fn added_after(&self, stamp: u32, known: &Clock, thread: usize) -> usize {
         let events = &self.threads[thread];

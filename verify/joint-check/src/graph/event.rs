@@ -389,7 +389,7 @@ impl Event {
         matches!(others, Others::Spurious(_)) && self.outcome > 0
     }
 
-    /// Whether it is a wait that ends for no reason. What it reads from orders nothing.
+    /// Whether this is a wait that has ended for no reason. Its source orders nothing.
     pub(crate) fn reads_nothing(&self) -> bool {
         self.is_spurious() && self.op().is_some_and(Op::awaits)
     }

@@ -121,9 +121,7 @@ impl Run {
     fn leave_out(&mut self, mut steps: Steps, asked: Id) -> Attempt {
         let unused = steps.unused.take();
         let mut without = unused.unwrap_or_else(|| steps.forward[0].clone());
-        if without.holds(asked) {
-            without.truncate(without.at(asked).stamp - 1, &[0; MAX_THREADS]);
-        }
+        without.undo(asked);
         without.wait(self.current);
         steps.forward.insert(0, without);
         let rewinds = steps.released.as_ref();
@@ -211,9 +209,7 @@ impl Run {
     /// Keeps the graphs to which a step of a loop leads beside the one that the thread has taken.
     pub(super) fn keep_others(&mut self, asked: Event, period: u16) {
         let mut graph = self.graph.clone();
-        if graph.holds(asked.id) {
-            graph.truncate(graph.at(asked.id).stamp - 1, &[0; MAX_THREADS]);
-        }
+        graph.undo(asked.id);
         let mut steps = self.steps(&graph, asked.id, Some(period));
         steps.add(graph, asked);
         if let Some((first, second, graph)) = steps.race.take() {
