@@ -54,8 +54,9 @@ pub(crate) const WORTH_A_WAKE: usize = 4_000;
 pub(crate) const SOON: Duration = Duration::from_micros(50);
 /// How long a busy worker may stay away from the driver, judged by the length of its recent polls.
 pub(crate) const LONGEST_AWAY: Duration = SOON.saturating_mul(FEW as u32);
-/// After a poll of this length half of its worker's queue is stolen. The interval at which a busy
-/// worker looks at the others, and a blocked one at the driver and at what is left to drop.
+/// After a poll of this length its worker's queue is stolen: half of it by an idle worker, and all
+/// by a busy one. The interval at which a busy worker looks at the others, and a blocked one at the
+/// driver and at what is left to drop.
 pub(crate) const STUCK: Duration = Duration::from_millis(1);
 /// For how long a worker watches at most. A poll that nobody expected to be long is found by then.
 pub(crate) const LONGEST_WATCH: Duration = STUCK.saturating_mul(1 << LOOKS);

@@ -194,6 +194,18 @@ impl<T: Word> Deques<T> {
         high + woken + unsafe { own.spawned.steal_from(&from.spawned, left) }
     }
 
+    /// Steals all, half by half, until there are `enough`.
+    pub(crate) fn steal_all(&self, from: &Stealer<T>, enough: usize) -> usize {
+        let mut count = 0;
+        while count < enough {
+            match self.steal_each(from, [enough; 2]) {
+                0 => break,
+                stolen => count += stolen,
+            }
+        }
+        count
+    }
+
     /// Steals as [`steal_from`](Deques::steal_from) does, and takes the oldest task of the first
     /// kind in these queues: of high priority, woken, or spawned. Returns that task, and how many
     /// were stolen.

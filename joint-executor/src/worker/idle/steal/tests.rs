@@ -189,7 +189,7 @@ fn a_theft_from_a_stuck_worker_wakes_another_and_calls_the_hook() {
     let steal = StealInfo {
         thief: 0,
         victim: 1,
-        tasks: 2,
+        tasks: 4,
     };
     assert_eq!(steals.try_iter().collect::<Vec<_>>(), [steal]);
 }
