@@ -84,9 +84,9 @@ pub(super) fn place(
     lane: Lane,
     push: impl FnOnce(&Running<'_>, Runnable),
 ) {
-    if let Some(worker) = worker.filter(|worker| lane == Lane::Pinned(worker.index()))
-        && !runnable.metadata().is_entered()
-    {
+    let is_own = |worker: &&Running<'_>| lane == Lane::Pinned(worker.index());
+    let is_new = !runnable.metadata().is_entered();
+    if let Some(worker) = worker.filter(is_own).filter(|_| is_new) {
         // A local task may be dropped on this thread only, so the worker's end waits for it, and
         // finds it here even if it has never waited.
         // SAFETY: the task was in no queue yet, its runnable is here, and this is the worker. It is
