@@ -24,6 +24,7 @@ use joint::task::{Id, Runnable, TaskEnd};
 ///
 /// The functions are called on any thread that does one of these. They may block. Their panics
 /// pass to the code that is under way, but for those of [`call_ended`](Host::call_ended).
+#[expect(unused_variables, reason = "the defaults ignore what they are told")]
 pub trait Host: Send + Sync {
     /// Returns the executor that takes the place of the global one.
     fn executor(&self) -> Arc<Executor>;
@@ -52,9 +53,7 @@ pub trait Host: Send + Sync {
 
     /// Called when such a function has ended or was dropped, by the thread on which that happens,
     /// if that thread has entered this host. A panic of it is caught. By default it does nothing.
-    fn call_ended(&self, call: Id, how: TaskEnd) {
-        let _ = (call, how);
-    }
+    fn call_ended(&self, call: Id, how: TaskEnd) {}
 
     /// Called before a descriptor is registered. By default the descriptors work.
     ///
@@ -69,28 +68,21 @@ pub trait Host: Send + Sync {
     ///
     /// By default the workers are left to end by themselves.
     fn shut_down(&self, executor: ExecutorId) -> Shutdown {
-        let _ = executor;
         Shutdown::Later
     }
 
     /// Called before a thread that has not entered this host uses an executor of it that has not
     /// closed: spawns on it, or blocks in it. May panic to refuse. By default it does nothing.
-    fn used_elsewhere(&self, executor: ExecutorId) {
-        let _ = executor;
-    }
+    fn used_elsewhere(&self, executor: ExecutorId) {}
 
     /// Called before a thread that has entered this host uses an executor of another host or of
     /// none. May panic to refuse. By default it does nothing.
-    fn uses_foreign(&self, executor: ExecutorId) {
-        let _ = executor;
-    }
+    fn uses_foreign(&self, executor: ExecutorId) {}
 
     /// Called when a future of `waiting_for` is about to be polled, is woken,
     /// or is over, by the thread on which that happens, if that thread has entered this host. It
     /// must not panic. By default it does nothing.
-    fn wait_changed(&self, wait: NamedWait, how: WaitChange) {
-        let _ = (wait, how);
-    }
+    fn wait_changed(&self, wait: NamedWait, how: WaitChange) {}
 
     /// Opens a socket for [`io`](crate::io), in a network of the host's own. By default there is
     /// none, and the socket is the system's.
@@ -99,7 +91,6 @@ pub trait Host: Send + Sync {
     /// Its error is that of the socket's constructor.
     #[cfg(feature = "io")]
     fn open(&self, kind: SocketKind, address: SocketAddr) -> Option<io::Result<Box<dyn Socket>>> {
-        let _ = (kind, address);
         None
     }
 
@@ -109,14 +100,12 @@ pub trait Host: Send + Sync {
     /// Its error is that of the look-up.
     #[cfg(feature = "io")]
     fn look_up(&self, name: &str, port: u16) -> Option<io::Result<Vec<SocketAddr>>> {
-        let _ = (name, port);
         None
     }
 
     /// Returns a number for [`chance::random`](crate::chance::random), which was called at this
     /// place. By default there is none, and it is random.
     fn random(&self, place: &'static Location<'static>) -> Option<u64> {
-        let _ = place;
         None
     }
 
@@ -129,7 +118,6 @@ pub trait Host: Send + Sync {
     /// Decides for [`chance::fault`](crate::chance::fault) whether the site with this name fires.
     /// By default none does.
     fn fires(&self, site: &str) -> bool {
-        let _ = site;
         false
     }
 }

@@ -77,6 +77,7 @@ use crate::driver::reactor::{Interest, Ready};
 /// })?;
 /// # Ok::<(), io::Error>(())
 /// ```
+#[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Socket: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Returns the address that the socket is bound to.
     fn local_addr(&self) -> io::Result<SocketAddr>;
@@ -92,7 +93,6 @@ pub trait Socket: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Connects a socket for datagrams. Of a stream, which has begun to connect when it was opened,
     /// it returns how that has ended, and before that `WouldBlock`: the stream is writable then.
     fn connect(&self, peer: SocketAddr) -> io::Result<()> {
-        let _ = peer;
         unsupported()
     }
 
@@ -104,25 +104,21 @@ pub trait Socket: Send + Sync + UnwindSafe + RefUnwindSafe {
     /// Receives bytes or a message, and returns the length and the sender. `peeks` leaves them
     /// where they are.
     fn receive(&self, buffer: &mut [u8], peeks: bool) -> io::Result<(usize, SocketAddr)> {
-        let _ = (buffer, peeks);
         unsupported()
     }
 
     /// Sends bytes or a message, to an address or else to the peer. Returns how many bytes.
     fn send(&self, bytes: &[u8], to: Option<SocketAddr>) -> io::Result<usize> {
-        let _ = (bytes, to);
         unsupported()
     }
 
     /// Shuts down one direction of a stream or both.
     fn shutdown(&self, how: Shutdown) -> io::Result<()> {
-        let _ = how;
         unsupported()
     }
 
     /// Calls `f` with the options of a stream, which it may change.
     fn with_options(&self, f: &mut dyn FnMut(&mut StreamOptions)) -> io::Result<()> {
-        let _ = f;
         unsupported()
     }
 }
