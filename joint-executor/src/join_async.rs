@@ -40,8 +40,7 @@ use super::worker::{current, launch::new_task};
 pub fn join_async<A, B>(a: A, b: B) -> impl Future<Output = (A::Output, B::Output)>
 where
     A: Future,
-    B: Future + Send + 'static,
-    B::Output: Send + 'static,
+    B: Future<Output: Send + 'static> + Send + 'static,
 {
     let spawned = Location::caller();
     async move {

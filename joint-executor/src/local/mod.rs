@@ -125,8 +125,7 @@ impl LocalExecutor {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         (self.state).spawn(Location::caller(), future, Begin::Queued)
     }
@@ -148,8 +147,7 @@ impl LocalExecutor {
     #[track_caller]
     pub fn spawn_now<F>(&self, future: F) -> JoinHandle<F::Output>
     where
-        F: Future + 'static,
-        F::Output: 'static,
+        F: Future<Output: 'static> + 'static,
     {
         (self.state).spawn(Location::caller(), future, Begin::Now)
     }

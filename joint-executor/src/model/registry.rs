@@ -123,8 +123,7 @@ impl Registry {
     #[track_caller]
     pub fn spawn<F>(&self, high: bool, future: F) -> (Task, JoinHandle<F::Output>)
     where
-        F: Future + Send + 'static,
-        F::Output: Send + 'static,
+        F: Future<Output: Send + 'static> + Send + 'static,
     {
         let builder = Builder::new().metadata(EntryLink::new());
         let (runnable, handle) = builder.spawn(|_| future, Entered(Arc::as_ptr(&self.0)));

@@ -30,8 +30,7 @@ impl<'scope> Scope<'scope, '_> {
     #[track_caller]
     pub fn spawn<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
-        F::Output: Send + 'scope,
+        F: Future<Output: Send + 'scope> + Send + 'scope,
     {
         // SAFETY: `'scope` is the lifetime of `Executor::scope`, which joins the task before it
         // ends: fact 4 of the header.
@@ -49,8 +48,7 @@ impl<'scope> Scope<'scope, '_> {
     #[track_caller]
     pub fn spawn_now<F>(&'scope self, future: F) -> ScopedHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
-        F::Output: Send + 'scope,
+        F: Future<Output: Send + 'scope> + Send + 'scope,
     {
         // SAFETY: as for `spawn`.
         unsafe { (self.inner).spawn(|task| self.executor.spawn_now(task), future, ()) }

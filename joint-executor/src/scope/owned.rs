@@ -61,8 +61,7 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
     #[track_caller]
     pub fn spawn<F>(&self, future: F) -> ScopedHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
-        F::Output: Send + 'scope,
+        F: Future<Output: Send + 'scope> + Send + 'scope,
     {
         // SAFETY: everything that is borrowed for `'scope` is in the environment, of which a share
         // is kept: fact 5 of the header.
@@ -77,8 +76,7 @@ impl<'scope, E: Send + Sync + 'static> AsyncScope<'scope, E> {
     #[track_caller]
     pub fn spawn_now<F>(&self, future: F) -> ScopedHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
-        F::Output: Send + 'scope,
+        F: Future<Output: Send + 'scope> + Send + 'scope,
     {
         // SAFETY: as for `spawn`.
         unsafe { (self.shared.inner).spawn(|task| crate::spawn_now(task), future, self.share()) }
