@@ -45,7 +45,7 @@
 //! or in another child. Up that line, the first child that has not ended is in the set, or its own
 //! starter would not have ended. So once the set is seen empty, nobody starts a child.
 
-use alloc::{boxed::Box, sync::Arc};
+use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use core::{
     future::{Future, poll_fn},
     mem,
@@ -137,8 +137,7 @@ impl Inner {
         keep: K,
     ) -> ScopedHandle<'scope, F::Output>
     where
-        F: Future + Send + 'scope,
-        F::Output: Send + 'scope,
+        F: Future<Output: Send + 'scope> + Send + 'scope,
         K: Send + Unpin + 'static,
     {
         let (sender, mut receiver) = oneshot::channel();
@@ -311,21 +310,11 @@ impl Inner {
     /// Panics as [`resume`](Inner::resume) does if a child failed. Does not depend on the type of
     /// the output, so it is compiled once.
     fn raise(&self) {
-        let mut leaked = mem::take(&mut lock(&self.failed).held);
-        let mut first: Option<(u64, usize)> = None;
-        for (key, (number, held)) in &leaked {
-            let is_panic = held.0.as_ref().is_some_and(JoinError::is_panic);
-            if is_panic && first.is_none_or(|(least, _)| *number < least) {
-                first = Some((*number, key));
-            }
-        }
-        if let Some(error) = first.and_then(|(_, key)| leaked[key].1.0.take()) {
-            self.note(error);
-        }
-        for (_, (_, held)) in &mut leaked {
-            if let Some(error) = held.0.take() {
-                self.note(error);
-            }
+        let leaked = mem::take(&mut lock(&self.failed).held).into_iter();
+        let mut leaked = Vec::from_iter(leaked.map(|(_, held)| held));
+        leaked.sort_unstable_by_key(|(number, _)| *number);
+        for (_, mut held) in leaked {
+            held.0.take().into_iter().for_each(|error| self.note(error));
         }
         let mut failed = mem::take(&mut *lock(&self.failed));
         if let Some(payload) = failed.panic.0.take() {
