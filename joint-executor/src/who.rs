@@ -195,19 +195,6 @@ pub(super) enum Starter {
     Local(Address),
 }
 
-impl Starter {
-    pub(super) fn local<L>(local: *const L) -> Self {
-        Self::Local(local.cast())
-    }
-
-    pub(super) fn other<E, S>(entered: *const E, shared: *const S) -> Self {
-        Self::Other {
-            entered: entered.cast(),
-            shared: shared.cast(),
-        }
-    }
-}
-
 /// Calls `f`, which polls a task for the first time, on the stack of its spawner. Does not call it
 /// if `most` such calls are under way on this thread.
 #[inline]

@@ -16,7 +16,7 @@ use core::{
     ops::Deref,
     panic::Location,
     pin::pin,
-    ptr::NonNull,
+    ptr::{self, NonNull},
     task::{Context, Poll},
 };
 
@@ -281,7 +281,7 @@ impl LocalState {
         let mut new = Some(runnable);
         let most = if self.is_closed.get() { 0 } else { MOST_NESTED };
         let polled = with_value(&self.is_ticking, true, || {
-            who::as_started(most, Starter::local(self), || {
+            who::as_started(most, Starter::Local(ptr::from_ref(self).cast()), || {
                 new.take().map(Runnable::poll)
             })
         });

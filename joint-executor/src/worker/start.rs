@@ -50,7 +50,10 @@ pub(crate) fn start<E>(
     introduce(shared, worker, &runnable, lane);
     let starter = match worker {
         Some(_) => Starter::Worker,
-        None => Starter::other(entered, shared),
+        None => Starter::Other {
+            entered: entered.cast(),
+            shared: ptr::from_ref(shared).cast(),
+        },
     };
     let id = shared.hooks.start.is_some().then(|| runnable.id());
     let mut new = Some(runnable);
