@@ -28,11 +28,8 @@ fn world([active, searching, watching, sleeping]: World) -> Sleep {
     let workers = active + searching + watching + sleeping;
     let sleep = Sleep::new(workers, Fences::among(2), || {});
     for worker in 0..watching + sleeping {
-        park(
-            &sleep,
-            worker,
-            if worker < watching { WATCHES } else { SLEEPS },
-        );
+        let word = if worker < watching { WATCHES } else { SLEEPS };
+        park(&sleep, worker, word);
     }
     (0..searching).for_each(|_| sleep.search());
     sleep

@@ -42,6 +42,9 @@ pub(super) use {
     },
 };
 
+/// One of each kind, for the first worker.
+pub(super) const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
+
 /// Two workers of one executor. The test is the thread of both.
 pub(super) fn two_workers() -> [Worker; 2] {
     two_workers_with(Hooks::default())
@@ -98,6 +101,13 @@ impl Worker {
     pub(super) fn run(&self, runnable: Runnable) {
         self.as_current(|| self.running().run(runnable));
     }
+}
+
+/// Arms a timer of one of the three owners: the two workers, and all other threads.
+pub(super) fn arm(worker: &Worker, owner: usize, deadline: u64, waker: Waker) {
+    let shared = worker.shared();
+    assert!(shared.driver.timers(owner).insert(deadline, waker).is_ok());
+    shared.driver.hurry(deadline, &shared.sleep, || {});
 }
 
 /// A task that is always due.

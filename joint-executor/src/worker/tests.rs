@@ -47,7 +47,7 @@ fn a_task_that_yields_with_no_other_queued_wakes_no_worker() {
         let run = || worker.as_current(|| worker.running().run(runnable));
         let in_run = wakes_of(&worker, run);
         let after = worker.queues.lengths();
-        let own = [Lane::Normal, Lane::High, Lane::Pinned(0)].map(|one| one == lane);
+        let own = LANES.map(|one| one == lane);
         assert_eq!([0, 1, 2].map(|i| after[i] - before[i] == 1), own);
         let mut next = None;
         let in_take = wakes_of(&worker, || next = worker.take_next());

@@ -114,8 +114,7 @@ fn woken_by_each_arrival<S: Selector>(mut world: World<S>) {
         assert!(read(&registration, &near, &waker).is_pending());
         far.write_all(&[round]).unwrap();
         world.turn_until(|| count.count() > 0);
-        let bytes = done(read(&registration, &near, &waker));
-        assert_eq!(bytes, [round]);
+        assert_eq!(done(read(&registration, &near, &waker)), [round]);
     }
 }
 
@@ -147,8 +146,7 @@ fn both_directions_wait<S: Selector>(mut world: World<S>) {
     world.look();
     far.write_all(&[2]).unwrap();
     world.turn_until(|| reads.count() > 0);
-    let bytes = done(read(&registration, &near, &reader));
-    assert_eq!(bytes, [2]);
+    assert_eq!(done(read(&registration, &near, &reader)), [2]);
     // The writer still waits, without having requested it again.
     let before = writes.count();
     far.set_nonblocking(false).unwrap();
@@ -164,8 +162,7 @@ fn a_hang_up_is_read_as_the_end<S: Selector>(mut world: World<S>) {
     assert!(read(&registration, &near, &waker).is_pending());
     drop(far);
     world.turn_until(|| count.count() > 0);
-    let bytes = done(read(&registration, &near, &waker));
-    assert!(bytes.is_empty());
+    assert_eq!(done(read(&registration, &near, &waker)), []);
 }
 
 /// The last bytes and the end arrive together: a read that falls short does not hide the end.

@@ -1,4 +1,5 @@
-//! Whose timers a worker fires, and when, by counts.
+//! Whose timers a worker fires, and when, by counts; and to which worker it leaves the driver, at
+//! times that the test sets.
 
 use core::hint::spin_loop;
 
@@ -9,19 +10,9 @@ use crate::{
     worker::{harness::*, tests::wakes_after_yield},
 };
 
-mod visits;
-
-/// Arms timers of one of the three owners: the two workers, and all other threads.
-fn arm(worker: &Worker, owner: usize, deadline: u64, wakes: &Arc<Wakes>) {
-    let shared = worker.shared();
-    let armed = shared.driver.timers(owner).insert(deadline, wakes.waker());
-    assert!(armed.is_ok());
-    shared.driver.hurry(deadline, &shared.sleep, || {});
-}
-
 /// From here on workers look at the driver, where nothing is due.
 fn use_driver(worker: &Worker) {
-    arm(worker, 0, clock::NEVER - 1, &Wakes::new());
+    arm(worker, 0, clock::NEVER - 1, Waker::noop().clone());
 }
 
 #[test]
@@ -30,10 +21,10 @@ fn an_idle_worker_fires_the_due_timers_of_every_owner() {
     let wakes = Wakes::new();
     let attend = || worker.attend(After::Queue);
     assert!(!attend(), "the driver was never used");
-    arm(&worker, 0, clock::NEVER - 1, &wakes);
+    arm(&worker, 0, clock::NEVER - 1, wakes.waker());
     assert!(!attend(), "the timer is not due");
     for owner in 0..3 {
-        arm(&worker, owner, 0, &wakes);
+        arm(&worker, owner, 0, wakes.waker());
         assert!(attend());
         assert_eq!(wakes.count(), owner + 1);
         assert!(!attend(), "the timer has fired");
@@ -56,9 +47,7 @@ fn a_task_that_yields_alone_runs_after_what_the_driver_wakes() {
     for (others, is_first) in [(0, false), (1, true)] {
         let [worker, _other] = two_workers();
         let (waits, waker) = waiting(&worker, Lane::Normal);
-        let armed = worker.shared().driver.timers(0).insert(0, waker);
-        assert!(armed.is_ok());
-        use_driver(&worker);
+        arm(&worker, 0, 0, waker);
         (0..others).for_each(|_| worker.push(task(), Lane::Normal));
         worker.run(busy());
         let next = worker.as_current(|| worker.take_next());
@@ -76,9 +65,9 @@ fn a_busy_worker_fires_its_own_timers_and_others_in_rotation() {
     let (own, others) = (Wakes::new(), Wakes::new());
     worker.attend_in_turn();
     for turn in 0..4 {
-        arm(&worker, 0, 0, &own);
-        arm(&worker, 1, 0, &others);
-        arm(&worker, 2, 0, &others);
+        arm(&worker, 0, 0, own.waker());
+        arm(&worker, 1, 0, others.waker());
+        arm(&worker, 2, 0, others.waker());
         let before = others.count();
         worker.attend_in_turn();
         // Its own timers are checked each time. The timers of each other owner are checked every
@@ -94,7 +83,7 @@ fn one_call_fires_a_bounded_number_of_timers() {
     let [worker, _other] = two_workers();
     let wakes = Wakes::new();
     for _ in 0..2 * TURN {
-        arm(&worker, 1, 0, &wakes);
+        arm(&worker, 1, 0, wakes.waker());
     }
     assert!(worker.attend(After::Queue));
     assert_eq!(wakes.count(), TURN as usize);
@@ -285,4 +274,38 @@ fn the_driver_has_its_turn_sooner_the_longer_the_runs_are() {
     assert!(next(0, 16) <= 8, "after more short ones");
     let last = [(); 24].map(|()| next(0, 1 << 20))[23];
     assert!(last >= TURN.into(), "{last}");
+}
+
+#[test]
+fn a_visitor_is_expected_again_unless_it_stayed_away() {
+    let [worker, _other] = two_workers();
+    let until = || worker.counters().visits_until.get();
+    let start = clock::now() + 10 * SOON;
+    worker.attendant.visit(&worker, start);
+    assert_eq!(until(), 0, "the first visit");
+    worker.attendant.visit(&worker, start + SOON);
+    assert_eq!(until(), start + 2 * SOON);
+    worker.attendant.visit(&worker, start + 2 * SOON);
+    assert_eq!(until(), start + 3 * SOON);
+    worker.attendant.visit(&worker, start + 3 * SOON + 1);
+    assert_eq!(until(), 0, "it was away for too long");
+}
+
+/// However long it was parked there.
+#[test]
+fn a_keeper_that_leaves_is_expected_again_if_it_was_before() {
+    let [worker, _other] = two_workers();
+    let until = &worker.counters().visits_until;
+    let rise = || {
+        worker
+            .attendant
+            .attend_as_keeper(&worker.running(), Vec::new())
+    };
+    rise();
+    assert_eq!(until.get(), 0);
+    until.set(1);
+    let now = clock::now();
+    rise();
+    assert!(until.get() >= now + SOON);
+    assert!(worker.attendant.last_visit.get() >= now);
 }

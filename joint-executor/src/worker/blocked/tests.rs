@@ -36,9 +36,7 @@ fn what_a_blocked_worker_does_belongs_to_its_executor() {
 
 /// The only worker of an executor. The test is its thread.
 fn only_worker() -> Worker {
-    let (fences, decides) = (Fences::among(1), Decides::Workers);
-    let (_, mut workers) = Shared::with_workers(1, fences, &mut Hooks::default(), decides);
-    workers.remove(0)
+    workers_with(1, Hooks::default()).remove(0)
 }
 
 /// A new task that waits forever, and its handle, which this parker awaits.
@@ -56,8 +54,7 @@ fn a_wait_for_a_task_in_any_queue_of_one_worker_is_a_deadlock() {
         |worker, new, lane| worker.push(new, lane),
         |worker, new, lane| worker.shared().inject(new, lane),
     ];
-    let lanes = [Lane::Normal, Lane::High, Lane::Pinned(0)];
-    let all = lanes.into_iter().flat_map(|lane| [(1, lane), (2, lane)]);
+    let all = LANES.into_iter().flat_map(|lane| [(1, lane), (2, lane)]);
     for (way, lane) in all.chain([(0, Lane::Normal)]) {
         let (worker, parker) = (only_worker(), Parker::new());
         let _this_thread = worker.become_this_thread();
@@ -137,8 +134,7 @@ fn a_check_for_a_deadlock_keeps_the_order_of_each_lane() {
         }
         id
     };
-    let lanes = [Lane::Normal, Lane::High, Lane::Pinned(0)];
-    let [mut spawned, high, pinned] = lanes.map(|lane| [(); 3].map(|()| push(lane)));
+    let [mut spawned, high, pinned] = LANES.map(|lane| [(); 3].map(|()| push(lane)));
     assert!(!is_deadlock(&worker, &parker));
     assert_eq!(worker.queues.lengths(), [3, 3, 3]);
     assert_eq!(worker.counters().pinned.get(), 3);

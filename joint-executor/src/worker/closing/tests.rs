@@ -12,8 +12,6 @@ use crate::{
     },
 };
 
-const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
-
 /// A task that counts in `alive` for as long as its future exists.
 fn counted(alive: &Arc<()>) -> Runnable {
     let held = alive.clone();

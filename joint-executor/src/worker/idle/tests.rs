@@ -129,9 +129,7 @@ fn a_watcher_leaves_the_driver_to_a_worker_that_visits_it_often() {
     ] {
         let [worker, other] = two_workers();
         let shared = worker.shared();
-        let timer = shared.driver.timers(0).insert(0, Waker::noop().clone());
-        assert!(timer.is_ok());
-        shared.driver.hurry(0, &shared.sleep, || {});
+        arm(&worker, 0, 0, Waker::noop().clone());
         other.queues.push_beyond(task());
         other.counters().visits_until.set(visited_until);
         if has_other_lookout {
@@ -288,11 +286,9 @@ fn a_worker_whose_hook_has_pushed_a_task_does_not_park() {
 fn a_keeper_that_wakes_one_task_wakes_no_other_worker() {
     let [worker, _other] = two_workers();
     let (_handle, waker) = waiting(&worker, Lane::Normal);
-    let shared = worker.shared();
-    assert!(shared.driver.timers(0).insert(0, waker).is_ok());
-    shared.driver.hurry(0, &shared.sleep, || {});
+    arm(&worker, 0, 0, waker);
     // Another worker watches.
-    shared.sleep.search();
+    worker.shared().sleep.search();
     let park = || {
         worker.as_current(|| {
             let runs = worker.park(true, |_, parking| _ = (parking.park)(None));

@@ -75,10 +75,8 @@ fn a_step_fires_the_timers_that_are_due() {
         let step = worker.step(1, Waker::noop());
         assert_eq!(step, [Step::Idle, Step::Ready][before]);
         let (sender, fired) = mpsc::channel();
-        let (driver, sleep) = (&worker.shared().driver, &worker.shared().sleep);
-        let waker = waker_that(move || sender.send(()).expect("the test waits"));
-        assert!(driver.timers(0).insert(0, waker).is_ok());
-        driver.hurry(0, sleep, || {});
+        let fires = move || sender.send(()).expect("the test waits");
+        arm(&worker, 0, 0, waker_that(fires));
         (0..queued).for_each(|_| other.queues.push_beyond(task()));
         worker.step(1, Waker::noop());
         assert_eq!(fired.try_iter().count(), 1, "{before} {queued}");

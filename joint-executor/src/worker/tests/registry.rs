@@ -6,8 +6,6 @@ use crate::{
     worker::harness::{self, *},
 };
 
-const LANES: [Lane; 3] = [Lane::Normal, Lane::High, Lane::Pinned(0)];
-
 /// Runs the queued tasks, as the worker does.
 fn run(worker: &Worker) {
     worker.as_current(|| {
