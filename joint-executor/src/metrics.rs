@@ -14,7 +14,7 @@ use super::padded::{CachePadded, one_each};
 use joint::task::TaskEnd;
 use joint_switch::{AtomicU64, Mutex, order, thread_local};
 
-/// A count that one thread writes and any thread reads.
+/// A count that one thread sets and increments, and any thread reads.
 #[derive(Debug)]
 pub(super) struct Counter(AtomicU64);
 
@@ -25,13 +25,11 @@ impl Default for Counter {
 }
 
 impl Counter {
-    /// Only the one thread that writes the counter may call this.
     #[inline]
     pub(super) fn increment(&self) {
         self.set(self.get() + 1);
     }
 
-    /// Only the one thread that writes the counter may call this.
     #[inline]
     pub(super) fn set(&self, count: u64) {
         // ORDERING: count. Relaxed: the number is for display, and for choices that may be wrong.

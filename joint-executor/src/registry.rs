@@ -265,7 +265,6 @@ pub(crate) struct Registry<K> {
 }
 
 impl<K: RegistryOwner> Registry<K> {
-    /// `fences` are those among the workers.
     pub(crate) fn new(workers: usize, fences: Fences) -> Self {
         Self {
             shards: one_each(workers + 1, |_| Default::default()),

@@ -83,7 +83,6 @@ impl<T: Word> Rings<T> {
 }
 
 impl<T: Word> Deques<T> {
-    /// `fences` are those among the workers.
     pub(crate) fn new(fences: Fences) -> Self {
         Self {
             rings: Arc::new(CachePadded::new(Rings {

@@ -112,7 +112,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// `fences` are those among the workers, and `deques` their queues.
     #[inline(never)]
     pub(super) fn new(
         deques: &[Deques<Runnable>],

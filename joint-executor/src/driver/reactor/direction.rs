@@ -86,14 +86,12 @@ impl Direction {
         }
     }
 
-    /// Raises an event. See [`Readiness::event`]. The caller must wake the wakers that are appended
-    /// to `woken`.
+    /// Raises an event, as [`Source::event`](super::Source::event) does.
     pub(crate) fn event(&self, short: ShortCount, woken: &mut Vec<Waker>) {
         self.take_wakers(self.readiness.event(short), woken);
     }
 
-    /// Ends the direction: no event will arrive any more. The caller must wake the wakers that are
-    /// appended to `woken`.
+    /// Ends the direction, as [`Source::end`](super::Source::end) does.
     pub(super) fn end(&self, woken: &mut Vec<Waker>) {
         self.take_wakers(self.readiness.end(), woken);
     }

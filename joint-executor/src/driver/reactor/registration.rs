@@ -201,11 +201,7 @@ fn counted<R>(polled: Poll<R>) -> Poll<R> {
 }
 
 pub(crate) fn would_block<R>(result: &io::Result<R>) -> bool {
-    matches!(result, Err(error) if is_would_block(error))
-}
-
-fn is_would_block(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::WouldBlock
+    matches!(result, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
 }
 
 impl<S: Selector> Drop for Registration<S> {
