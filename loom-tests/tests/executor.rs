@@ -10,8 +10,7 @@ use std::{array, collections::BTreeMap, sync::Mutex};
 
 use joint::host;
 use joint_executor::{
-    hosted::{BoundWorker, Step},
-    model::{outside, without_threads},
+    hosted::{BoundWorker, Step, apart},
     spawn_detached, spawn_now,
 };
 use joint_switch::model::{
@@ -146,13 +145,13 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
     );
     row(
         "start a task from another thread that is ready",
-        cost_of!({ outside(|| drop(executor.spawn_now(async {}))) }),
+        cost_of!({ apart(|| drop(executor.spawn_now(async {}))) }),
     );
     row(
         "start a task from another thread that waits",
         cost_of!({
             let mut handle = None;
-            outside(|| handle = Some(executor.spawn_now(pending::<()>())));
+            apart(|| handle = Some(executor.spawn_now(pending::<()>())));
             let cost = COST.take();
             drop(handle);
             let_others_run().await;
@@ -194,7 +193,7 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         less(
             cost_of!({
                 let own = event.clone();
-                outside(|| executor.spawn_detached(async move { own.happen() }));
+                apart(|| executor.spawn_detached(async move { own.happen() }));
                 event.clone().await;
             }),
             waits,
@@ -204,7 +203,7 @@ async fn measure(executor: &Executor, mut row: impl FnMut(&'static str, Cost)) {
         "wake a task from another thread, and run it until it waits again",
         less(
             cost_of!({
-                outside(|| waker.wake_by_ref());
+                apart(|| waker.wake_by_ref());
                 // (`joint-executor/src/worker/schedule.rs`)
                 count_of_an_arc();
                 event.clone().await;
@@ -330,17 +329,19 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
     lab::check(&builder, move || {
         let _turns = FencesTakeTurns::new();
         set_observer(Some(begins));
-        let (executor, worker) = without_threads(workers);
-        let (executor, end) = (Arc::new(executor), worker.end());
+        let (executor, mut all) = Executor::builder().workers(workers).build_hosted().unwrap();
+        let (worker, executor) = (all.remove(0), Arc::new(executor));
         let (own, rows) = (executor.clone(), rows.clone());
         executor.spawn_detached(async move {
             measure(&own, |path, cost| {
                 _ = rows.lock().unwrap().insert(path, cost)
             })
             .await;
-            end.begin();
+            own.shutdown_background();
+            // The other worker never runs.
+            drop(all);
         });
-        worker.main();
+        worker.run();
         set_observer(None);
     });
     counted.lock().unwrap().clone()
@@ -349,8 +350,8 @@ fn counted(workers: usize) -> BTreeMap<&'static str, Cost> {
 #[test]
 fn two_starts_from_outside_and_their_ends_are_all_counted() {
     model_window(2, || {
-        let (executor, worker) = without_threads(2);
-        let executor = Arc::new(executor);
+        let (executor, mut workers) = Executor::builder().workers(1).build_hosted().unwrap();
+        let (worker, executor) = (workers.remove(0), Arc::new(executor));
         let own = executor.clone();
         let other = lab::thread::spawn(move || drop(own.spawn_now(async {})));
         loom::explore();
@@ -359,8 +360,8 @@ fn two_starts_from_outside_and_their_ends_are_all_counted() {
         loom::stop_exploring();
         let metrics = executor.metrics();
         assert_eq!((metrics.spawned, metrics.finished), (2, 2));
-        worker.end().begin();
-        worker.main();
+        executor.shutdown_background();
+        worker.run();
     });
 }
 

@@ -147,9 +147,6 @@ impl Calls {
 mod deques;
 pub use deques::{Deques, Stealer};
 
-mod executor;
-pub use executor::{End, OwnWorker, outside, without_threads};
-
 mod registry;
 pub use registry::{Registry, Task};
 
