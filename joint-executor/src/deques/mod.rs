@@ -99,17 +99,16 @@ impl<T: Word> Deques<T> {
         self.rings.clone()
     }
 
-    /// Pushes a task that the worker has spawned. Returns it if the ring is full and has at least
-    /// `most` of them. A ring that stolen or injected tasks have made larger takes more than
-    /// `most`.
+    /// Pushes a task that the worker has spawned. Returns it if there are [`MOST_QUEUED`] of them.
     #[inline(always)]
-    pub(crate) fn push_spawned(&self, task: T, most: usize) -> Result<(), T> {
+    pub(crate) fn push_spawned(&self, task: T) -> Result<(), T> {
         // SAFETY: this is the owner.
-        unsafe { self.rings.spawned.push(task, most) }
+        unsafe { self.rings.spawned.push(task, usize::MAX) }
     }
 
-    /// Pushes a task behind the others that were not spawned by the worker. Returns it in the same
-    /// case as [`push_spawned`](Deques::push_spawned).
+    /// Pushes a task behind the others that were not spawned by the worker. Returns it if the ring
+    /// is full and has at least `most` of them. A ring that stolen or injected tasks have made
+    /// larger takes more than `most`.
     #[inline(always)]
     pub(crate) fn push_woken(&self, task: T, most: usize) -> Result<(), T> {
         // SAFETY: this is the owner.
@@ -225,7 +224,7 @@ mod tests {
     use alloc::{sync::Arc, vec::Vec};
     use core::{iter, ptr::NonNull};
 
-    use super::{Deques, Fences, Ring, STACK, Word};
+    use super::{Deques, Fences, MOST_QUEUED as MOST, Word};
 
     fn two<T: Word>() -> [Deques<T>; 2] {
         [(); 2].map(|()| Deques::new(Fences::among(2)))
@@ -245,14 +244,14 @@ mod tests {
 
     /// Pushes a task of one of the kinds. Takes an older one if there are too many.
     fn push(deques: &Deques<Arc<usize>>, task: usize) -> Option<Arc<usize>> {
-        let (new, most) = (Arc::new(task), usize::MAX);
+        let new = Arc::new(task);
         let pushed = match task % 4 {
             0 => {
                 deques.push_high(new);
                 Ok(())
             }
-            1 => deques.push_woken(new, most),
-            _ => deques.push_spawned(new, most),
+            1 => deques.push_woken(new, usize::MAX),
+            _ => deques.push_spawned(new),
         };
         pushed.err()
     }
@@ -279,27 +278,11 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_returns_the_task() {
-        let deques = Deques::new(Fences::among(2));
-        let task = |task: usize| Arc::new(task);
-        for at in 0..256 {
-            assert_eq!(deques.push_woken(task(at), 256), Ok(()));
-            assert_eq!(deques.push_spawned(task(at), 256), Ok(()));
-        }
-        assert_eq!(deques.push_woken(task(256), 256), Err(task(256)));
-        assert_eq!(deques.pop_woken(), Some(task(0)));
-        assert_eq!(deques.push_woken(task(256), 256), Ok(()));
-        assert_eq!(deques.push_spawned(task(256), 256), Err(task(256)));
-        assert_eq!(deques.pop_newest_spawned(), Some(task(255)));
-        assert_eq!(deques.push_spawned(task(256), 256), Ok(()));
-    }
-
-    #[test]
     fn tasks_that_are_left_are_dropped_with_the_queues() {
         let task = Arc::new(0);
         let deques = Deques::new(Fences::among(2));
         let stealer = deques.stealer();
-        assert_eq!(deques.push_spawned(task.clone(), 1), Ok(()));
+        assert_eq!(deques.push_spawned(task.clone()), Ok(()));
         assert_eq!(deques.push_woken(task.clone(), 1), Ok(()));
         deques.push_high(task.clone());
         drop(deques);
@@ -311,12 +294,11 @@ mod tests {
     /// A stack can only be as large as its index can tell, and steals only what it has room for.
     #[test]
     fn a_stack_takes_as_many_as_its_index_allows() {
-        const MOST: usize = Ring::<Arc<usize>, STACK>::MOST as usize;
         let [full, thief] = two();
         for deques in [&full, &thief] {
             // The index wraps around some times.
             for task in 0..10 * MOST {
-                assert_eq!(deques.push_spawned(Arc::new(task), MOST), Ok(()));
+                assert_eq!(deques.push_spawned(Arc::new(task)), Ok(()));
                 if task >= MOST - 10 {
                     let oldest = deques.pop_oldest_spawned();
                     assert_eq!(oldest, Some(Arc::new(task + 10 - MOST)));
@@ -328,10 +310,10 @@ mod tests {
         assert_eq!(full.stealer().len(), MOST - 20);
         // It cannot grow, so it uses the room that the thief has made.
         for task in 0..20 {
-            assert_eq!(full.push_spawned(Arc::new(task), MOST), Ok(()));
+            assert_eq!(full.push_spawned(Arc::new(task)), Ok(()));
         }
         let rest = || Arc::new(10 * MOST);
-        assert_eq!(thief.push_spawned(rest(), usize::MAX), Err(rest()));
+        assert_eq!(thief.push_spawned(rest()), Err(rest()));
     }
 
     /// `docs/executor.md` counts them so, and a model (`lines`) relies on it.

@@ -33,7 +33,7 @@ impl<T> Deques<T> {
     }
 
     pub fn push_spawned(&self, task: T) {
-        let pushed = self.0.push_spawned(Box::new(task), usize::MAX);
+        let pushed = self.0.push_spawned(Box::new(task));
         pushed.unwrap_or_else(|_| unreachable!("there is room"));
     }
 

@@ -236,7 +236,7 @@ impl<'w> Running<'w> {
     /// Queues a new runnable of the normal lane, which runs before those that were queued earlier.
     #[inline]
     pub(super) fn push_spawned(&self, runnable: Runnable) {
-        let pushed = self.queues.deques.push_spawned(runnable, MOST_QUEUED);
+        let pushed = self.queues.deques.push_spawned(runnable);
         pushed.unwrap_or_else(|runnable| self.overflow(runnable));
         self.notify();
     }

@@ -99,8 +99,7 @@ fn a_yield_is_announced_before_a_late_source_is_served() {
         assert!(worker.take_next().is_some());
     };
     let oldest = |worker: &Worker| {
-        let pushed = worker.queues.deques.push_spawned(task(), 1);
-        assert!(pushed.is_ok());
+        assert!(worker.queues.deques.push_spawned(task()).is_ok());
     };
     assert_eq!(wakes_after_yield(oldest, next), 1);
     assert_eq!(wakes_after_yield(|_| {}, next), 0, "it is alone");
