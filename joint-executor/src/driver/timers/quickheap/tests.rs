@@ -1,4 +1,4 @@
-//! Compares heaps with a set that does the same.
+//! Compares a heap with a set that does the same. The tests of `Queue` compare others.
 
 use std::collections::BTreeSet;
 
@@ -31,11 +31,6 @@ impl Both {
         }
     }
 
-    fn retain(&mut self, keeps: impl Fn(&u64) -> bool) {
-        self.heap.retain(&keeps);
-        self.set.retain(keeps);
-    }
-
     /// Checks what the type promises of its parts.
     #[track_caller]
     fn assert_whole(&self) {
@@ -56,40 +51,6 @@ impl Both {
         assert!(pivots.len() <= MOST_PIVOTS);
         assert_eq!(self.heap.len(), self.set.len());
         assert_eq!(self.heap.iter().collect::<BTreeSet<_>>(), self.set);
-    }
-}
-
-#[test]
-fn the_smallest_comes_first_however_the_values_came() {
-    const VALUES: u64 = 20 * SORTED as u64;
-    let orders: [fn(u64) -> u64; 4] = [
-        |i| i,
-        |i| VALUES - i,
-        // A generator of all residues, whose successors are far apart.
-        |i| i * 7_919 % 20_011,
-        |i| i / 40 * 40 + (40 - i % 40),
-    ];
-    for first in orders {
-        for second in orders {
-            let mut both = Both::new();
-            (0..VALUES).for_each(|i| both.push(2 * first(i)));
-            both.assert_whole();
-            both.pop(SORTED + 1);
-            both.assert_whole();
-            for i in 0..VALUES {
-                both.push(2 * second(i) + 1);
-                both.pop((i % 3 == 0).into());
-                if i % 97 == 0 {
-                    both.assert_whole();
-                }
-            }
-            both.retain(|value| value % 5 != 0);
-            both.assert_whole();
-            both.retain(|value| *value > VALUES);
-            both.assert_whole();
-            both.pop(both.set.len());
-            both.assert_whole();
-        }
     }
 }
 
