@@ -336,28 +336,3 @@ impl<T: Copy, P: Fn(&mut Code) -> &mut T> Drop for Part<T, P> {
         Self::replace(&self.part, self.before);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use core::{future::poll_fn, mem, task::Poll};
-
-    use super::apart;
-    use joint::task;
-
-    #[test]
-    fn a_task_that_woke_itself_runs_again_after_other_code() {
-        let mut again = true;
-        let inside = poll_fn(move |cx| {
-            cx.waker().wake_by_ref();
-            apart(|| cx.waker().wake_by_ref());
-            match mem::take(&mut again) {
-                true => Poll::Pending,
-                false => Poll::Ready(()),
-            }
-        });
-        let (runnable, _handle) = task::spawn(inside, |runnable: task::Runnable| {
-            runnable.run();
-        });
-        assert!(runnable.run());
-    }
-}
