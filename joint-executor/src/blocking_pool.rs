@@ -262,11 +262,8 @@ mod tests {
         let there = registered.clone();
         let mut task = push(&pool, async move { there.wait().is_leader() });
         let waker = waker_that(|| panic!("in the waker"));
-        assert!(
-            Pin::new(&mut task)
-                .poll(&mut Context::from_waker(&waker))
-                .is_pending()
-        );
+        let mut cx = Context::from_waker(&waker);
+        assert!(Pin::new(&mut task).poll(&mut cx).is_pending());
         registered.wait();
         assert_eq!(block_on(push(&pool, async { 5 })), 5);
         assert!(task.is_finished());

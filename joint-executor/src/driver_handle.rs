@@ -54,8 +54,7 @@ impl DriverHandle<'_> {
         f(&DriverHandle { shared, worker }, timers)
     }
 
-    /// Call this after `deadline` becomes the earliest of the timers that this thread uses: makes
-    /// sure that some worker wakes up in time.
+    /// As [`Shared::hurry_driver`].
     pub(crate) fn hurry(&self, deadline: u64) {
         self.shared.hurry_driver(deadline, self.worker);
     }

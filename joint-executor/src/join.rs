@@ -2,11 +2,7 @@
 
 use std::panic::resume_unwind;
 
-use super::{
-    Executor, entered,
-    fork_join::job::{Job, Wait},
-    worker::current,
-};
+use super::{Executor, entered, fork_join::job::Job, worker::current};
 use joint::completion::Ended;
 
 /// Runs two closures, perhaps at the same time, and returns both results.
@@ -102,7 +98,7 @@ where
 {
     match current::own_forks() {
         // SAFETY: these are this thread's own forks.
-        Some(forks) => unsafe { forks.join(offered, wait, a, b) },
+        Some(forks) => unsafe { forks.join(offered, current::wait_helping, a, b) },
         None => join_outside(a, b),
     }
 }
@@ -136,12 +132,6 @@ fn offered() {
     current::with_current(|worker| {
         worker.expect("only workers have forks").tell_of_fork();
     });
-}
-
-/// Waits for a fork as the worker that runs on this thread.
-#[cold]
-fn wait(wait: Wait) -> Ended {
-    current::wait_helping(wait)
 }
 
 impl Executor {

@@ -154,10 +154,8 @@ impl Place {
     }
 }
 
-/// Where an entry lies.
 type InRoom<'a, K> = (&'a Room<K>, *mut Entry);
 
-/// What a walk does with each task.
 type OnTask<'a, K> = dyn FnMut(NonNull<()>, &Entry, InRoom<'_, K>) + 'a;
 
 /// The metadata of each of the executor's tasks: the address of its entry, or a [`Place`] before
@@ -260,7 +258,6 @@ pub(crate) struct Registry<K> {
     outside: Mutex<()>,
     /// Locked by the one walk that is under way.
     walk: Mutex<()>,
-    /// Those among the workers.
     fences: Fences,
 }
 

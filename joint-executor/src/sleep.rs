@@ -120,7 +120,6 @@ pub(crate) struct Sleep {
     reached: Vec<Reached>,
     /// Wakes the keeper, which is in the driver or about to enter it.
     ring: Box<dyn Fn() + Send + Sync>,
-    /// The fences between the workers.
     fences: Fences,
 }
 

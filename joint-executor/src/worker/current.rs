@@ -33,6 +33,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(Option<&Running<'_>>) -> R) -> R {
 ///
 /// # Panics
 /// If it belongs to none.
+#[cold]
 pub(crate) fn wait_helping(wait: Wait) -> Ended {
     // SAFETY: as for `with_current`.
     let current = unsafe { who::worker::<Worker>().as_ref() };

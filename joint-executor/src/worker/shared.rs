@@ -43,7 +43,6 @@ use crate::{
 use joint::waker::Family;
 use joint_switch::{AtomicUsize, Mutex, MutexGuard, order};
 
-/// The metadata of each of the executor's tasks.
 pub(crate) type EntryLink = registry::EntryLink<Shared>;
 /// Metadata that begins with an [`EntryLink`].
 ///
@@ -61,7 +60,6 @@ unsafe impl Linked for EntryLink {
     }
 }
 
-/// The right and the duty to run one of the executor's tasks once.
 pub(crate) type Runnable = registry::Runnable<Shared>;
 
 /// Who decides which task a worker runs next.
