@@ -223,26 +223,24 @@ impl Builder {
 
     /// Checks the settings, and sets the number of workers if it is not set yet, which it returns.
     fn check(&mut self, host: Option<&dyn Host>) -> io::Result<usize> {
-        let refused = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
+        let refused = |message: &str| io::Error::new(io::ErrorKind::InvalidInput, message);
         if self.blocking.is_some_and(|limits| limits.most == 0) {
             return Err(refused(
-                "`spawn_blocking` needs at least one thread; do not set `max_blocking_threads` to 0"
-                    .into(),
+                "`spawn_blocking` needs at least one thread; do not set `max_blocking_threads` to 0",
             ));
         }
         let workers = match (self.workers, host) {
             (Some(workers), _) => workers,
             (None, Some(host)) => host.default_workers(),
-            (None, None) => default_workers().map_err(refused)?,
+            (None, None) => default_workers().map_err(|message| refused(&message))?,
         };
         self.workers = Some(workers);
         match workers {
             0 => Err(refused(
-                "an executor needs at least one worker; do not set `workers` or `JOINT_WORKERS` to 0"
-                    .into(),
+                "an executor needs at least one worker; do not set `workers` or `JOINT_WORKERS` to 0",
             )),
             1..=MOST_WORKERS => Ok(workers),
-            _ => Err(refused(format!(
+            _ => Err(refused(&format!(
                 "an executor has at most {MOST_WORKERS} workers; {workers} were requested"
             ))),
         }

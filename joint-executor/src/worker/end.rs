@@ -161,11 +161,8 @@ impl Shared {
             let run = Box::new(move || shared.dispose_injected());
             !self.threads().has_host && threads::start(thread, run).is_ok()
         };
-        gate::dispose_elsewhere(
-            || self.has_none_injected(),
-            start,
-            || self.dispose_injected(),
-        );
+        let here = || self.dispose_injected();
+        gate::dispose_elsewhere(|| self.has_none_injected(), start, here);
     }
 
     /// Drops the runnables in the injectors and inboxes, and with them the futures.

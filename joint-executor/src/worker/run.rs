@@ -70,14 +70,8 @@ impl Running<'_> {
     ) {
         let stranger = |f: &mut dyn Once| self.stranger_by(f);
         let poll = |runnable| self.poll(runnable);
-        watched(
-            &self.shared().hooks,
-            &self.name,
-            runnable,
-            &stranger,
-            &poll,
-            settle,
-        );
+        let (hooks, name) = (&self.shared().hooks, &self.name);
+        watched(hooks, name, runnable, &stranger, &poll, settle);
     }
 
     /// Calls the hook for a task that this worker is about to queue because it was woken.

@@ -87,11 +87,10 @@ impl Row {
         let others = match (own.is_high, self.is_high) {
             (true, false) => 0,
             (false, true) => MANY,
-            _ => self.share(
-                own.queued[1],
-                self.least[1].saturating_add(runs),
-                is_long && is_last,
-            ),
+            _ => {
+                let theirs = self.least[1].saturating_add(runs);
+                self.share(own.queued[1], theirs, is_long && is_last)
+            }
         };
         [high, others]
     }
