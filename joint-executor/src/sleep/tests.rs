@@ -132,18 +132,13 @@ fn a_push_from_outside_wakes_one_also_if_nobody_is_active() {
     }
 }
 
-/// A sleep, and how often it has rung the driver.
-fn with_rings(workers: usize) -> (Sleep, impl Fn() -> usize) {
-    let rings = Arc::new(AtomicUsize::new(0));
-    let ring = rings.clone();
-    let ring = move || _ = ring.fetch_add(1, Relaxed);
-    let sleep = Sleep::new(workers, Fences::among(2), ring);
-    (sleep, move || rings.load(Relaxed))
-}
-
 #[test]
 fn sleepers_are_woken_before_watchers_and_keepers_last() {
-    let (sleep, rings) = with_rings(5);
+    let rings = Arc::new(AtomicUsize::new(0));
+    let driver = rings.clone();
+    let sleep = Sleep::new(5, Fences::among(2), move || {
+        _ = driver.fetch_add(1, Relaxed)
+    });
     for (worker, word) in [
         (0, WATCHES),
         (1, SLEEPS_IN_DRIVER),
@@ -160,7 +155,7 @@ fn sleepers_are_woken_before_watchers_and_keepers_last() {
         let count = [WATCHING, SLEEPING, SLEEPING, WATCHING][woken];
         let _woken = sleep.end_park(woken, count, WAKING);
         let _nobody = sleep.found(Need::Lookout, || false);
-        (woken, rings())
+        (woken, rings.load(Relaxed))
     };
     assert_eq!([next(), next()], [(2, 0), (1, 1)]);
     assert_eq!([next(), next()], [(0, 1), (3, 2)]);

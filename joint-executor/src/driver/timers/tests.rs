@@ -1,10 +1,14 @@
 //! Timers with misbehaving wakers.
 
-use alloc::{sync::Arc, task::Wake};
-use core::task::{RawWaker, RawWakerVTable};
-use std::sync::Mutex as StdMutex;
+use alloc::sync::Arc;
+use core::{
+    panic::AssertUnwindSafe,
+    task::{RawWaker, RawWakerVTable},
+};
+use std::panic::catch_unwind;
 
 use super::*;
+use crate::wakes::waker_that;
 
 fn fire_all(timers: &Timers, now: u64) -> Vec<Waker> {
     let mut woken = Vec::new();
@@ -62,21 +66,13 @@ fn a_waker_is_cloned_without_the_lock() {
     assert_eq!(fire_all(&timers, 5).len(), 1);
 }
 
-/// A waker whose drop removes another timer from the same queue, and then panics.
-struct Reentrant {
-    timers: Arc<Timers>,
-    other: StdMutex<Option<Key>>,
-}
+/// Removes another timer from the queue when it is dropped, as a waker's drop may, and then panics.
+struct Removes(Arc<Timers>, Option<Key>);
 
-impl Wake for Reentrant {
-    fn wake(self: Arc<Self>) {}
-}
-
-impl Drop for Reentrant {
+impl Drop for Removes {
     fn drop(&mut self) {
-        let other = self.other.get_mut().unwrap().take();
-        if let Some(other) = other {
-            assert!(self.timers.remove(&other).is_some());
+        if let Some(other) = self.1.take() {
+            assert!(self.0.remove(&other).is_some());
             panic!("a waker's drop panics");
         }
     }
@@ -96,13 +92,10 @@ fn the_timers_are_unlocked_while_a_waker_is_dropped() {
         // The closed queue has no other timers to remove.
         let other = (way < 3).then(|| timers.insert(8, Waker::noop().clone()).unwrap().0);
         let is_closed = other.is_none();
-        let reentrant = Arc::new(Reentrant {
-            timers: timers.clone(),
-            other: StdMutex::new(other),
-        });
-        let (key, _) = timers.insert(1, Waker::from(reentrant)).unwrap();
-        let dropped =
-            std::panic::catch_unwind(core::panic::AssertUnwindSafe(|| drops(&timers, key)));
+        let removes = Removes(timers.clone(), other);
+        let waker = waker_that(move || drop(removes));
+        let (key, _) = timers.insert(1, waker).unwrap();
+        let dropped = catch_unwind(AssertUnwindSafe(|| drops(&timers, key)));
         assert_eq!(dropped.is_err(), !is_closed, "way {way}");
         // No lock is held, and nothing is broken.
         assert_eq!(timers.insert(3, Waker::noop().clone()).is_err(), is_closed);

@@ -261,21 +261,6 @@ fn the_oldest_spawned_task_runs_within_128_runs() {
 }
 
 #[test]
-fn pinned_tasks_run_every_fourth_run_while_more_are_queued() {
-    let [worker, _other] = two_workers();
-    let mut letters = Letters(Vec::new());
-    worker.push(busy(), NORMAL);
-    assert_eq!(letters.runs(&worker, 2), "..");
-    for _ in 0..2 {
-        worker.push(letters.task('p'), PINNED);
-    }
-    assert_eq!(letters.runs(&worker, 9), "....p...p");
-    assert_eq!(letters.runs(&worker, 9), ".".repeat(9));
-    let metrics = worker.counters().pinned.get();
-    assert_eq!(metrics, 0, "no pinned task is left");
-}
-
-#[test]
 fn injected_and_pinned_tasks_are_taken_every_32_runs() {
     let [worker, _other] = two_workers();
     let mut letters = Letters(Vec::new());
@@ -285,6 +270,8 @@ fn injected_and_pinned_tasks_are_taken_every_32_runs() {
     worker.shared().inject(letters.task('p'), PINNED);
     let expected = ".".repeat(31) + "i...p..";
     assert_eq!(letters.runs(&worker, 38), expected);
+    let metrics = worker.counters().pinned.get();
+    assert_eq!(metrics, 0, "no pinned task is left");
 }
 
 #[test]
