@@ -45,7 +45,8 @@ impl Deref for Worker {
 }
 
 impl Shared {
-    /// Makes what the workers of an executor share, and the workers.
+    /// Makes what the workers of an executor share, and the workers. `fences` are those among the
+    /// workers.
     #[inline(never)]
     pub(crate) fn with_workers(
         workers: usize,

@@ -25,15 +25,14 @@ pub(super) unsafe fn describe(raw: Raw) -> Option<String> {
         Ok(Type::DGRAM) => "UDP",
         _ => "TCP",
     };
-    let peer = socket.peer_addr().ok();
-    Some(
-        match (address(&own), peer.and_then(|peer| address(&peer))) {
-            (Some(own), Some(peer)) => format!("{kind} {own} to {peer}"),
-            (None, Some(peer)) => format!("{kind} to {peer}"),
-            (Some(own), None) => format!("{kind} {own}"),
-            (None, None) => String::from(kind),
-        },
-    )
+    let mut described = String::from(kind);
+    if let Some(own) = address(&own) {
+        described += &format!(" {own}");
+    }
+    if let Some(peer) = socket.peer_addr().ok().and_then(|peer| address(&peer)) {
+        described += &format!(" to {peer}");
+    }
+    Some(described)
 }
 
 fn address(address: &SockAddr) -> Option<String> {

@@ -138,10 +138,8 @@ impl<W> Queue<W> {
     #[cfg(feature = "dump")]
     pub(super) fn each(&self, mut f: impl FnMut(u64, &W)) {
         for entry in self.heap.iter() {
-            if let Some(Slot {
-                value: Some(value), ..
-            }) = entry.slot(&self.slots)
-            {
+            let slot = entry.slot(&self.slots);
+            if let Some(value) = slot.and_then(|slot| slot.value.as_ref()) {
                 f(entry.deadline(), value);
             }
         }

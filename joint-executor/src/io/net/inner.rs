@@ -152,12 +152,10 @@ impl<T: fmt::Debug> fmt::Debug for Inner<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::System(socket) => socket.fmt(f),
-            Self::Hosted(socket) => {
-                let mut debug = f.debug_struct("Hosted");
-                debug.field("addr", &socket.local_addr().ok());
-                debug.field("peer", &socket.peer_addr().ok());
-                debug.finish()
-            }
+            Self::Hosted(socket) => (f.debug_struct("Hosted"))
+                .field("addr", &socket.local_addr().ok())
+                .field("peer", &socket.peer_addr().ok())
+                .finish(),
         }
     }
 }

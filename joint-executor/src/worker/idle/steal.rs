@@ -33,7 +33,7 @@ use crate::{
     policy::{MANY, SOON, STUCK, TURN, WORTH_A_STEAL},
     worker::{
         queues::Queues,
-        shared::{Runnable, Shared},
+        shared::Runnable,
         state::{Core, Running},
     },
 };
@@ -143,7 +143,7 @@ impl Lookout {
         let (began, runs) = self.began.get();
         let runs = worker.queues.runs() - runs;
         if runs > 0 {
-            judge(worker.shared(), now() - began, runs);
+            worker.shared().set_poll_time(mean(now() - began, runs));
         }
     }
 
@@ -166,7 +166,7 @@ impl Lookout {
             let is_same = before.polls == polls;
             let time = view.now - before.since;
             if !is_same && before.is_busy && tasks > 0 && time >= SOON {
-                judge(shared, time, polls - before.polls);
+                shared.set_poll_time(mean(time, polls - before.polls));
             }
             let (since, runs, patience) = match is_same {
                 true => (before.since, before.runs, before.patience),
@@ -295,10 +295,6 @@ impl Lookout {
             tell_of_theft(worker, &steal);
         }
     }
-}
-
-fn judge(shared: &Shared, time: Duration, polls: u64) {
-    shared.set_poll_time(mean(time, polls));
 }
 
 /// Returns the mean length of polls, in nanoseconds.
