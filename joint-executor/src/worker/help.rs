@@ -229,14 +229,4 @@ mod tests {
         let steal = || forks.steal().expect("one is open").run();
         assert_eq!(kept_open(forks, || while_open(forks, steal)), 2 * KEPT_OPEN);
     }
-
-    #[test]
-    fn an_open_fork_is_work_for_other_workers() {
-        let [worker, _other] = two_workers();
-        let shared = worker.shared();
-        while_open(&shared.forks[1], || {
-            assert!(shared.has_work() && !shared.has_queued());
-        });
-        assert!(!shared.has_work());
-    }
 }

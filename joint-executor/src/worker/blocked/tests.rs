@@ -3,7 +3,7 @@
 use joint::park::Parker;
 
 use super::{STANDSTILL, STUCK, is_deadlock, is_starved};
-use crate::{driver::clock::NEVER, who, worker::harness::*};
+use crate::worker::harness::*;
 
 #[test]
 fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
@@ -12,26 +12,6 @@ fn a_blocked_worker_looks_again_only_where_nobody_gives_a_sign() {
     assert_eq!(worker.attend_blocked(&worker.running(), None), None);
     worker.shared().close();
     assert_eq!(worker.attend_blocked(&worker.running(), None), Some(STUCK));
-}
-
-/// The end of a task that it wakes or drops is counted for this executor.
-#[test]
-fn what_a_blocked_worker_does_belongs_to_its_executor() {
-    let (sender, asked) = mpsc::channel();
-    let [worker, _other] = two_workers();
-    let _this_thread = worker.become_this_thread();
-    let shared = worker.shared();
-    shared.driver.hurry(NEVER, &shared.sleep, || {});
-    for elsewhere in [true, false] {
-        let sender = sender.clone();
-        let asks = move || sender.send(who::is_disposed()).expect("the test waits");
-        shared.driver.due().push(waker_that(asks));
-        who::as_disposed(!elsewhere, || {
-            worker.attend_blocked(&worker.running(), None);
-            assert_eq!(who::is_disposed(), elsewhere);
-        });
-        assert_eq!(asked.try_recv(), Ok(false));
-    }
 }
 
 /// The only worker of an executor. The test is its thread.

@@ -43,20 +43,6 @@ fn a_search_ends_at_the_close_or_after_arrival_at_quiescence() {
 }
 
 #[test]
-fn a_found_task_is_run_or_dropped_if_the_executor_is_closed() {
-    let [worker, _other] = two_workers();
-    let held = Arc::new(());
-    let polls = || {
-        worker.running().run_or_discard(counted(&held));
-        assert_eq!(alive(&held), 0);
-        worker.counters().polls.get()
-    };
-    assert_eq!(polls(), 1);
-    worker.shared().close();
-    assert_eq!(polls(), 1);
-}
-
-#[test]
 fn a_blocked_worker_drops_its_own_and_if_left_alone_what_it_can() {
     let [worker, other] = two_workers();
     let (shared, held) = (worker.shared(), Arc::new(()));
