@@ -182,12 +182,15 @@ impl Steps {
         if has_place && self.races(&graph, graph.at(id)) {
             return Vec::new();
         }
-        let mut revisited = match self.only {
-            Some(_) => Vec::new(),
-            None => readers_to_revisit(&graph, id),
+        let latest = match waiter {
+            Some((stamp, _)) => stamp,
+            None => u32::MAX,
         };
-        if let Some((stamp, source)) = waiter {
-            revisited.retain(|&read| graph.at(read).stamp <= stamp);
+        let revisited = match self.only {
+            Some(_) => Vec::new(),
+            None => readers_to_revisit(&graph, id, latest),
+        };
+        if let Some((_, source)) = waiter {
             let before = places.len();
             places.retain(|&place| place != source);
             self.leaves |= places.len() < before;
@@ -315,12 +318,17 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
     }
 }
 
+/// The write from which the exchange with this write has read.
+fn source_of_exchange(graph: &Graph, write: Id) -> Id {
+    let source = graph.at(write.previous()).source;
+    source.expect("an exchange has read")
+}
+
 /// The writes that a write may directly follow, the newest first.
 fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
     let write = graph.at(id);
     if let Kind::Write { is_exchange: true } = write.kind {
-        let source = graph.at(id.previous()).source;
-        let source = source.expect("an exchange has read");
+        let source = source_of_exchange(graph, id);
         return Vec::from_iter(graph.is_free(source).then_some(source));
     }
     let oldest = graph.oldest(write.place, &write.hb);
@@ -347,11 +355,21 @@ fn first_waiter(graph: &Graph, place: Id) -> Option<(u32, Id)> {
     Some((first, last))
 }
 
-/// The reads that a write revisits, so that they read from it instead.
-fn readers_to_revisit(graph: &Graph, id: Id) -> Vec<Id> {
+/// The reads with a stamp up to `latest` that a write revisits, so that they read from it instead.
+fn readers_to_revisit(graph: &Graph, id: Id, mut latest: u32) -> Vec<Id> {
     let write = graph.at(id);
+    if let Kind::Write { is_exchange: true } = write.kind {
+        // The exchange that is in its place has to be removed.
+        let source = source_of_exchange(graph, id);
+        match graph.exchange_after(source) {
+            Some(other) if other.id.is_in(&write.porf) => return Vec::new(),
+            Some(other) => latest = latest.min(other.stamp - 1),
+            None => {}
+        }
+    }
     let unknown = graph.unknown(write.place, write.porf);
-    let reads = unknown.filter(|event| event.kind.is_read() && event.stamp > graph.settled);
+    let stamps = graph.settled + 1..=latest;
+    let reads = unknown.filter(|event| event.kind.is_read() && stamps.contains(&event.stamp));
     let mut reads: Vec<_> = reads.collect();
     reads.sort_unstable_by_key(|read| Reverse(read.stamp));
     // The revisit of an earlier read removes all that the revisit of a later one does.

@@ -140,6 +140,7 @@ impl Graph {
     /// Removes the last event of a thread.
     fn pop(&mut self, thread: usize) -> Option<Event> {
         let event = self.threads[thread].pop()?;
+        self.sc -= u32::from(event.is_sc());
         if event.place == event.id || !self.has_made(event.place) {
             return Some(event);
         }
@@ -308,7 +309,6 @@ impl Graph {
         for (went_on, events) in self.went_on.iter_mut().zip(&self.threads) {
             *went_on = (*went_on).min(events.len() as u16 + 1);
         }
-        self.sc = self.events().map(|event| u32::from(event.is_sc())).sum();
     }
 
     /// Removes an event and everything that was added after it, if the graph has it.

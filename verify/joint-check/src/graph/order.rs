@@ -83,11 +83,15 @@ impl Graph {
 
     /// Whether no exchange must directly follow this write in modification order.
     pub(crate) fn is_free(&self, write: Id) -> bool {
-        let Some(next) = self.at(write).newer.map(|next| self.at(next)) else {
-            return true;
-        };
+        self.exchange_after(write).is_none()
+    }
+
+    /// The write of the exchange that has read from a write, and directly follows it.
+    pub(crate) fn exchange_after(&self, write: Id) -> Option<&Event> {
+        let next = self.at(self.at(write).newer?);
         let exchanges = matches!(next.kind, Kind::Write { is_exchange: true });
-        !(exchanges && self.at(next.id.previous()).source == Some(write))
+        let follows = exchanges && self.at(next.id.previous()).source == Some(write);
+        follows.then_some(next)
     }
 
     /// The locations that a thread has made, with the writes to each in modification order.
