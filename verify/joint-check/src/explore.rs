@@ -430,24 +430,15 @@ fn is_maximal(graph: &Graph, event: &Event, known: &Clock, id: Id) -> bool {
             }),
         };
     }
-    let is_own = event.kind.is_write();
-    let last = match event.source {
-        Some(source) if !is_own => source,
-        _ if is_own => event.id,
-        _ => return true,
+    let (last, is_free) = match event.source {
+        _ if event.kind.is_write() => (event.id, !graph.revisits(event)),
+        Some(source) => (source, was_there(graph.at(source))),
+        None => return true,
     };
-    if event.outcome > 0 {
-        return false;
-    }
-    if is_own {
-        let mut readers = graph.all_accesses(event.place);
-        if readers.any(|read| read.source == Some(event.id) && was_there(read)) {
-            return false;
-        }
-    }
-    let mut later = graph.order(event.place).rev();
-    let mut later = later.by_ref().take_while(|&other| other != last);
-    // A receiver has one choice if its value was there.
-    let is_last = event.takes() || !later.any(|other| was_there(graph.at(other)));
-    was_there(graph.at(last)) && is_last
+    // Whatever is newer than the next write was not there either, because that one is removed as
+    // well, and was the last write when it was added. A receiver has one choice if its value was
+    // there.
+    let next = graph.at(last).newer.map(|next| graph.at(next));
+    let is_last = event.takes() || !next.is_some_and(was_there);
+    event.outcome == 0 && is_free && is_last
 }

@@ -155,6 +155,13 @@ impl Graph {
         Some(event)
     }
 
+    /// Whether an earlier read reads from this write, because the write has revisited it.
+    pub(crate) fn revisits(&self, write: &Event) -> bool {
+        let read = write.revisited.filter(|&read| self.holds(read));
+        read.map(|read| self.at(read))
+            .is_some_and(|read| read.source == Some(write.id) && read.stamp < write.stamp)
+    }
+
     /// How many handles there are, after the events of this clock or after all.
     pub(crate) fn handles(&self, count: Id, known: Option<&Clock>) -> u64 {
         let is_known = |event: &&Event| known.is_none_or(|known| event.id.is_in(known));
@@ -175,8 +182,8 @@ impl Graph {
         self.at_mut(drop).stamp = stamp;
     }
 
-    /// Changes the write from which a read reads, and the outcome. The read is the last event of
-    /// its thread.
+    /// Lets a write revisit a read, which then reads from it and has this outcome. The read is the
+    /// last event of its thread.
     pub(crate) fn set_source(&mut self, read: Id, source: Id, outcome: u8) {
         let mut event = self.threads[usize::from(read.thread)]
             .pop()
@@ -186,6 +193,7 @@ impl Graph {
         event.value = self.at(source).written;
         event.outcome = outcome;
         event.look = 0;
+        self.at_mut(source).revisited = Some(read);
         self.set_clocks(&mut event);
         self.sc += u32::from(event.is_sc());
         self.threads[usize::from(read.thread)].push(event);

@@ -292,6 +292,8 @@ pub(crate) struct Event {
     /// If it is a write: its neighbours in modification order.
     pub(super) older: Option<Id>,
     pub(crate) newer: Option<Id>,
+    /// The read that it has revisited when it was added.
+    pub(super) revisited: Option<Id>,
     /// If it makes a location: the last write of that, and each thread's last access, as `before`.
     pub(super) newest: Id,
     pub(super) last: Clock,
@@ -326,6 +328,7 @@ impl Event {
             before: 0,
             older: None,
             newer: None,
+            revisited: None,
             newest: place,
             last: none,
             look: 0,
