@@ -130,7 +130,11 @@ impl Steps {
     fn after_read(&mut self, graph: Graph, id: Id) -> Vec<Graph> {
         let read = graph.at(id);
         let source = read.source.expect("a read has a source");
-        if self.races(&graph, read) || !may_read(&graph, read) || !is_consistent(&graph, source) {
+        // A thread that waits for another value waits for the last write. If it skipped that
+        // write, nothing would change its read, and it would wait forever.
+        let is_last = || graph.order(read.place).next_back() == read.source;
+        let is_wanted = !self.races(&graph, read) && (!read.blocks() || is_last());
+        if !is_wanted || !may_read(&graph, read) || !is_consistent(&graph, source) {
             return self.none(graph);
         }
         let (written, ordering) = read.outcome();
@@ -140,15 +144,7 @@ impl Steps {
             if read.is_exchange() && next.is_some_and(|next| next.is_in(&read.porf)) {
                 return self.none(graph);
             }
-            // A thread that waits for another value waits for the last write. If it skipped that
-            // write, nothing would change its read, and it would wait forever.
-            let is_last = graph.order(read.place).next_back() == read.source;
-            let may_stay = is_last || !read.blocks();
-            return if may_stay {
-                vec![graph]
-            } else {
-                self.none(graph)
-            };
+            return vec![graph];
         };
         let id = graph.next(id.thread);
         let kind = Kind::Write { is_exchange: true };
@@ -308,7 +304,10 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
     before[usize::from(read.id.thread)] = read.id.index;
     let oldest = graph.oldest(read.place, &before);
     let source = read.source.expect("a read has a source");
-    let is_known = || graph.newest(read.place, oldest).contains(&source);
+    let is_known = || {
+        let mut newest = graph.order(read.place).rev();
+        newest.find(|&write| write == source || write == oldest) == Some(source)
+    };
     match read.op() {
         Some(op @ Op::Receive { .. }) => {
             let found = op.found(read.value);

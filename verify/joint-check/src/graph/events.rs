@@ -13,6 +13,9 @@ use super::Event;
 /// Vectors with room for this many events are kept for other graphs. Allocators keep smaller ones.
 const LARGE: usize = 512;
 
+/// A copy has room for this many events more, because a step is added to it.
+const ROOM: usize = 4;
+
 /// At most this many vectors are kept.
 const KEPT: usize = 8;
 
@@ -24,14 +27,14 @@ std::thread_local! {
 #[derive(Debug, Default)]
 pub(crate) struct Events(Vec<Event>);
 
-/// Returns the smallest kept vector with room for this many events and one more.
-fn take_spare(len: usize) -> Option<Vec<Event>> {
-    if len < LARGE {
+/// Returns the smallest kept vector with room for this many events.
+fn take_spare(room: usize) -> Option<Vec<Event>> {
+    if room < LARGE {
         return None;
     }
     SPARE.with_borrow_mut(|spare| {
         let fits = spare.iter().enumerate();
-        let fits = fits.filter(|(_, events)| events.capacity() > len);
+        let fits = fits.filter(|(_, events)| events.capacity() >= room);
         let (at, _) = fits.min_by_key(|(_, events)| events.capacity())?;
         Some(spare.swap_remove(at))
     })
@@ -39,7 +42,11 @@ fn take_spare(len: usize) -> Option<Vec<Event>> {
 
 impl Clone for Events {
     fn clone(&self) -> Self {
-        let mut events = take_spare(self.len()).unwrap_or_default();
+        if self.is_empty() {
+            return Self::default();
+        }
+        let room = self.len() + ROOM;
+        let mut events = take_spare(room).unwrap_or_else(|| Vec::with_capacity(room));
         events.extend_from_slice(self);
         Self(events)
     }
