@@ -83,25 +83,6 @@ pub(super) fn run(
 
 /// Runs the threads until none can run.
 fn drive() -> Option<Panic> {
-    loop {
-        let next = with(Run::next_replayed);
-        let Some(next) = next else { break };
-        if let Some(panic) = resume(next) {
-            return Some(panic);
-        }
-    }
-    let tried = with(|run| match &run.phase {
-        Phase::Trying(trial) => {
-            let thread = trial.thread();
-            // Its steps have led it there, unless it has none.
-            let lane = &run.lanes[usize::from(thread)];
-            (lane.at == 0 && lane.status == Status::Ready).then_some(thread)
-        }
-        _ => None,
-    });
-    if let Some(panic) = tried.and_then(resume) {
-        return Some(panic);
-    }
     let next = |run: &mut Run| {
         run.leave();
         let replayed = run.next_replayed_or_explore();
@@ -194,12 +175,19 @@ impl Run {
         })
     }
 
-    /// A thread that can replay its next step. If none is left, the threads begin to explore.
+    /// A thread that can replay its next step. If none is left, the threads begin to explore. In a
+    /// trial, the one that drops begins if it has no step before the drop.
     fn next_replayed_or_explore(&mut self) -> Option<u8> {
-        let Phase::Replaying = self.phase else {
-            return None;
+        let next = match &self.phase {
+            Phase::Replaying => self.next_replayed(),
+            Phase::Trying(trial) => {
+                let thread = trial.thread();
+                let lane = &self.lanes[usize::from(thread)];
+                let begins = lane.yielder.is_none() && lane.status == Status::Ready;
+                return self.next_replayed().or(begins.then_some(thread));
+            }
+            _ => return None,
         };
-        let next = self.next_replayed();
         if next.is_none() {
             self.phase = Phase::Exploring;
             let mut lanes = self.lanes.iter().zip(&self.graph.threads);
