@@ -112,6 +112,7 @@ struct Children {
 }
 
 impl Inner {
+    #[inline]
     fn new() -> Self {
         let set = JoinSet::new();
         Self {
@@ -187,6 +188,7 @@ impl Inner {
     }
 
     /// Puts a child that has been started into the set. In a closed scope the child is cancelled.
+    #[inline]
     fn insert(&self, child: JoinHandle<()>) {
         let mut children = lock(&self.children);
         if children.is_closed {
@@ -226,6 +228,7 @@ impl Inner {
         poll_fn(|cx| self.poll_join(cx, &mut last)).await;
     }
 
+    #[inline]
     fn poll_join(&self, cx: &mut Context<'_>, last: &mut Registration) -> Poll<()> {
         loop {
             let mut children = lock(&self.children);
@@ -264,6 +267,7 @@ impl Inner {
         }
     }
 
+    #[inline]
     fn hold(&self, error: JoinError) -> Held {
         let mut failed = lock(&self.failed);
         failed.count += 1;
@@ -271,12 +275,14 @@ impl Inner {
         Held(failed.held.insert((number, Quiet(Some(error)))))
     }
 
+    #[inline]
     fn take(&self, held: Held) -> JoinError {
         let (_, mut taken) = lock(&self.failed).held.remove(held.0);
         taken.0.take().expect("a key is used once")
     }
 
     /// Records a failure that no handle has taken, and keeps the first panic.
+    #[inline]
     fn note(&self, error: JoinError) {
         let mut failed = lock(&self.failed);
         let later = match error {
@@ -308,7 +314,8 @@ impl Inner {
     }
 
     /// Panics as [`resume`](Inner::resume) does if a child failed. Does not depend on the type of
-    /// the output, so it is compiled once.
+    /// the output, so it is compiled once in a crate that opens scopes.
+    #[inline]
     fn raise(&self) {
         let leaked = mem::take(&mut lock(&self.failed).held).into_iter();
         let mut leaked = Vec::from_iter(leaked.map(|(_, held)| held));
