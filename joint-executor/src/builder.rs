@@ -181,6 +181,7 @@ impl Builder {
     ///
     /// # Panics
     /// If a thread's name contains a nul byte.
+    #[inline]
     pub fn build(mut self) -> io::Result<Executor> {
         let host = hosted::host();
         self.check(host.as_deref())?;
@@ -207,6 +208,7 @@ impl Builder {
     ///
     /// # Errors
     /// As for [`build_hosted`](Builder::build_hosted).
+    #[inline]
     pub fn build_current_thread(self) -> io::Result<(Executor, BoundWorker)> {
         let (executor, mut workers) = self.workers(1).build_hosted()?;
         Ok((executor, workers.remove(0).bind()))

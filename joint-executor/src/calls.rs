@@ -72,6 +72,7 @@ impl Calls {
 
     /// Waits until all functions have ended that have begun. Returns how many have not ended by the
     /// deadline. If the caller is one of them, it waits for none.
+    #[inline]
     pub(crate) fn wait(&self, deadline: Option<Instant>) -> usize {
         let begun = |state: &mut State| (state.open.take(), state.started.clone());
         let (open, started) = self.with(begun);

@@ -270,11 +270,11 @@ impl BoundWorker {
     /// this worker, a thread that queues something for it wakes `waker`, in the middle of that
     /// push. The waker may do anything, but it should do little. Its panic is caught. An owner that
     /// steps the worker regularly anyway passes [`Waker::noop`].
+    #[inline]
     pub fn step(&mut self, most: usize, waker: &Waker) -> Step {
-        let own = &self.own;
-        let step = own.inside(|| apart(|| own.worker.step(most, waker)));
+        let step = (self.own).inside(|| apart(|| self.own.worker.step(most, waker)));
         if step == Step::Ended {
-            own.thread.take();
+            self.own.thread.take();
         }
         step
     }
@@ -301,9 +301,9 @@ impl BoundWorker {
     /// }
     /// # Ok::<(), std::io::Error>(())
     /// ```
+    #[inline]
     pub fn wait(&mut self, limit: Option<Duration>) {
-        let own = &self.own;
-        own.inside(|| apart(|| own.worker.wait_here(limit)));
+        (self.own).inside(|| apart(|| self.own.worker.wait_here(limit)));
     }
 
     /// Runs a future to its end on this thread, and the executor's tasks meanwhile. While nothing
@@ -394,9 +394,8 @@ impl BoundWorker {
     /// tasks that are pinned to it have not ended. Step it until they have. Also if a [`ReadyTask`]
     /// is left that is pinned to it.
     pub fn unbind(self) -> Result<HostedWorker, Self> {
-        let worker = &self.own.worker;
-        let lent = &worker.lent;
-        match lent.may_have_local(worker.index()) || lent.count() > 0 {
+        let lent = &self.own.worker.lent;
+        match lent.may_have_local(self.index()) || lent.count() > 0 {
             false => {
                 self.own.is_here(false);
                 Ok(self.own)
@@ -432,8 +431,7 @@ impl BoundWorker {
     ///
     /// See [`Builder::on_push`](super::Builder::on_push) for when to call it.
     pub fn take_injected(&self, mut take: impl FnMut(ReadyTask)) {
-        let shared = self.own.worker.shared();
-        while let Some(runnable) = shared.next_injected_for(self.index()) {
+        while let Some(runnable) = self.shared().next_injected_for(self.index()) {
             take(ReadyTask::new(runnable, &self.own.worker));
         }
     }
@@ -442,6 +440,7 @@ impl BoundWorker {
     ///
     /// # Panics
     /// If the task belongs to another executor, or is pinned to another worker.
+    #[inline]
     pub fn give_back(&self, mut task: ReadyTask) {
         self.with_task(&mut task, |worker, runnable| worker.give_back(runnable));
     }
@@ -468,6 +467,7 @@ impl BoundWorker {
     ///
     /// # Panics
     /// As [`run_task`](Self::run_task).
+    #[inline]
     pub fn discard(&self, mut task: ReadyTask) {
         self.with_task(&mut task, Worker::discard_chosen);
     }

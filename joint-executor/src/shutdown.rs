@@ -41,6 +41,7 @@ impl ShutdownTimeout {
 }
 
 impl fmt::Display for ShutdownTimeout {
+    #[inline]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
@@ -95,6 +96,7 @@ impl Executor {
     /// # drop(end);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[inline]
     pub fn shutdown_timeout(&self, limit: Duration) -> Result<(), ShutdownTimeout> {
         let deadline = host::now().checked_add(limit);
         let workers = self.shut_down(deadline).err().unwrap_or_default();

@@ -169,6 +169,7 @@ pub struct Entered {
 
 /// Makes `host` stand in for the executors and threads of the process, for the code that this
 /// thread runs until the returned value is dropped.
+#[inline]
 pub fn enter(host: Arc<dyn Host>) -> Entered {
     Entered {
         before: HOST.with_borrow_mut(|own| own.replace(host)),
@@ -177,6 +178,7 @@ pub fn enter(host: Arc<dyn Host>) -> Entered {
 }
 
 impl Drop for Entered {
+    #[inline]
     fn drop(&mut self) {
         let before = self.before.take();
         // The host's own drop may be any code, so it comes after the borrow.

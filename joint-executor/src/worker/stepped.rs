@@ -60,6 +60,7 @@ impl Worker {
     }
 
     /// Runs up to `most` tasks. The waker is for the time in which there are none.
+    #[inline]
     pub(crate) fn step(&self, most: usize, waker: &Waker) -> Step {
         if self.stepping.has_ended.get() {
             return Step::Ended;
@@ -71,7 +72,7 @@ impl Worker {
         step
     }
 
-    #[inline(never)]
+    #[inline]
     fn step_here(&self, most: usize, waker: &Waker) -> Step {
         let shared = &**self.shared();
         let mut left = most;
@@ -149,6 +150,7 @@ impl Worker {
     }
 
     /// Goes to sleep, unless there is something to do. The waker then comes back.
+    #[inline]
     fn go_away(&self, away: Waker) -> Result<(), Option<Waker>> {
         let shared = &**self.shared();
         shared.sleep.go_away(
@@ -190,6 +192,7 @@ impl Worker {
 
     /// Blocks this thread until the worker has something to do, or for so long: in the driver, if
     /// no other worker waits there.
+    #[inline]
     pub(crate) fn wait_here(&self, limit: Option<Duration>) {
         if self.stepping.has_ended.get() {
             return;
@@ -203,7 +206,7 @@ impl Worker {
         self.on_thread_by(&mut Some(|| self.park_here(limit)));
     }
 
-    #[inline(never)]
+    #[inline]
     fn park_here(&self, limit: Option<Duration>) {
         let (shared, index) = (&**self.shared(), self.index());
         let deadline = limit.and_then(|limit| host::now().checked_add(limit));

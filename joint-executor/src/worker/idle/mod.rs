@@ -185,6 +185,7 @@ impl Idle {
 
     /// Takes what there is to run, regardless of the other workers' progress. For a worker whose
     /// thread goes away if it finds nothing, and then watches nobody.
+    #[inline]
     pub(super) fn find_eagerly(&self, worker: &Core) -> Option<Found> {
         let queues = &worker.queues;
         let own = queues.next_queued().or_else(|| queues.take_injected(TURN));
