@@ -109,6 +109,7 @@ pub struct LocalExecutor {
 
 impl LocalExecutor {
     /// Creates an executor for this thread. Two allocations.
+    #[inline]
     pub fn new() -> Self {
         Self {
             state: state::Owned::new(),
@@ -237,6 +238,7 @@ impl LocalExecutor {
     /// assert!(!executor.try_tick());
     /// assert!(handle.is_finished());
     /// ```
+    #[inline]
     pub fn try_tick(&self) -> bool {
         self.state.try_tick()
     }
@@ -252,6 +254,7 @@ impl UnwindSafe for LocalExecutor {}
 impl RefUnwindSafe for LocalExecutor {}
 
 impl Default for LocalExecutor {
+    #[inline]
     fn default() -> Self {
         Self::new()
     }

@@ -170,6 +170,7 @@ fn with_own(f: impl FnOnce(&LocalState)) {
 pub(super) struct Claim<'a>(&'a LocalState);
 
 impl Drop for Claim<'_> {
+    #[inline]
     fn drop(&mut self) {
         self.0.is_driven.set(false);
         // Of a `run` that is dropped, the waker may be in the inbox.
@@ -182,6 +183,7 @@ impl Drop for Claim<'_> {
 pub(super) struct Owned(NonNull<LocalState>, PhantomData<*mut ()>);
 
 impl Owned {
+    #[inline]
     pub(super) fn new() -> Self {
         let state = heap::allocate();
         // SAFETY: the block is fresh and ours.
@@ -200,6 +202,7 @@ impl Deref for Owned {
 }
 
 impl Drop for Owned {
+    #[inline]
     fn drop(&mut self) {
         if self.is_awake.get() || self.is_ticking.get() {
             // A poll below this frame has ended the process, which destroys the thread-local that
@@ -218,6 +221,7 @@ impl Drop for Owned {
 }
 
 impl LocalState {
+    #[inline]
     fn new() -> Self {
         Self {
             thread: this_thread(),
@@ -311,6 +315,7 @@ impl LocalState {
     }
 
     /// Takes back the waker in the inbox, or else what was pushed.
+    #[inline]
     pub(super) fn rise(&self) -> Option<ThinWaker> {
         self.inbox.rise(|runnable| self.queue.push(runnable))
     }
@@ -328,6 +333,7 @@ impl LocalState {
         with_value(&self.is_awake, true, || self.enter(f))
     }
 
+    #[inline]
     pub(super) fn claim(&self) -> Claim<'_> {
         assert!(
             !self.is_driven.replace(true),
@@ -369,6 +375,7 @@ impl LocalState {
         }
     }
 
+    #[inline]
     pub(super) fn try_tick(&self) -> bool {
         let ticks = self.ticks.replace(self.ticks.get().wrapping_add(1));
         if self.due() == 0 || ticks % TURN as usize == 0 {
@@ -416,6 +423,7 @@ impl LocalState {
 
     /// Sleeps until the main future is woken or something was pushed: by another thread, or by this
     /// one, if it is a worker that attends to its driver meanwhile.
+    #[inline]
     fn sleep(&self) {
         if self.parker.is_woken() || self.inbox.sleep(self.parker.waker().into()).is_err() {
             return;
@@ -427,11 +435,13 @@ impl LocalState {
 
     /// Parks the thread until there is a wake-up, which is left to be taken, or until something was
     /// pushed by this thread itself, for which no thread unparks it.
+    #[inline]
     fn park(&self) -> Parked {
         park_until(None, || self.parker.is_woken() || self.due() > 0)
     }
 
     /// Cancels all tasks, and waits for wake-ups of them that are under way on other threads.
+    #[inline]
     fn close(&self) {
         self.is_closed.set(true);
         self.drive(|| {
