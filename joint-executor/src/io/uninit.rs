@@ -69,6 +69,7 @@ pub(super) trait ReadUninit {
 
 /// Returns the memory that the next bytes are read into. `given` is the capacity that the caller
 /// has chosen: if the contents just fit, the last read, which finds the end, needs little more.
+#[inline]
 pub(super) fn room(buffer: &mut Vec<u8>, given: usize) -> &mut [MaybeUninit<u8>] {
     if buffer.len() == buffer.capacity() {
         match given > 0 && given == buffer.len() {

@@ -121,6 +121,7 @@ impl Interval {
 
     /// Polls for the next tick, as [`tick`](Interval::tick) does. Only the waker of the last poll
     /// is woken.
+    #[inline]
     pub fn poll_tick(&mut self, cx: &mut Context<'_>) -> Poll<Instant> {
         let Some(due) = self.next else {
             return Poll::Pending;
@@ -201,6 +202,7 @@ impl futures_core::Stream for Interval {
 }
 
 impl MissedTicks {
+    #[inline]
     fn next(self, due: Instant, period: Duration, now: Instant) -> Option<Instant> {
         let next = due.checked_add(period)?;
         // Compare the instants and not their difference, because on Windows the checked difference

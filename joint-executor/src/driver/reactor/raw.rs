@@ -50,6 +50,7 @@ pub(crate) unsafe fn borrow<'a>(raw: Raw) -> Borrowed<'a> {
 ///
 /// # Safety
 /// The descriptor is open, or has been closed against its owner's promise.
+#[inline]
 pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
     let mut flags = 0;
     for (is_asked, flag) in [
@@ -76,6 +77,7 @@ pub(super) unsafe fn ask(raw: Raw, interest: Interest) -> io::Result<Ready> {
 ///
 /// # Safety
 /// As for [`ask`].
+#[inline]
 #[cfg(unix)]
 unsafe fn poll(raw: Raw, flags: Flags) -> io::Result<Flags> {
     let mut asked = libc::pollfd {

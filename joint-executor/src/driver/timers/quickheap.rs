@@ -94,7 +94,7 @@ impl<T: Ord + Copy> Quickheap<T> {
     /// Keeps the values for which `keeps` returns true.
     pub(super) fn retain(&mut self, mut keeps: impl FnMut(&T) -> bool) {
         self.sorted.retain(&mut keeps);
-        self.others.retain(keeps);
+        self.others.retain(&mut keeps);
         self.pivots.clear();
         if self.sorted.is_empty() {
             let places = 0..self.others.len();

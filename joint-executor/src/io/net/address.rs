@@ -76,6 +76,7 @@ macro_rules! forms {
     ($($form:ty, |$of:ident| $target:expr;)*) => {$(
         impl ToSocketAddrs for $form {}
         impl sealed::Form for $form {
+            #[inline]
             fn target(&self) -> io::Result<Target> {
                 let $of = self;
                 $target
@@ -98,6 +99,7 @@ forms! {
     (String, u16), |pair| Ok(of_host(&pair.0, pair.1));
 }
 
+#[inline]
 fn of_text(text: &str) -> io::Result<Target> {
     if let Ok(address) = text.parse() {
         return Ok(Target::One(address));
@@ -112,6 +114,7 @@ fn of_text(text: &str) -> io::Result<Target> {
     }
 }
 
+#[inline]
 fn of_host(host: &str, port: u16) -> Target {
     match host.parse::<IpAddr>() {
         Ok(ip) => Target::One((ip, port).into()),

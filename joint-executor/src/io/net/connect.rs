@@ -26,6 +26,7 @@ where
     Ok(stream)
 }
 
+#[inline]
 pub(super) fn new(domain: Domain) -> io::Result<Socket> {
     let socket = Socket::new(domain, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -34,6 +35,7 @@ pub(super) fn new(domain: Domain) -> io::Result<Socket> {
 
 /// Begins to connect, and returns whether the socket is connected already. A call that a signal
 /// interrupts continues in the background, as one that would block does.
+#[inline]
 fn begin(socket: &Socket, address: &SockAddr) -> io::Result<bool> {
     match socket.connect(address) {
         Err(error) if is_under_way(&error) => Ok(false),
@@ -55,6 +57,7 @@ fn is_under_way(error: &io::Error) -> bool {
 
 /// Returns how the attempt has ended, or `WouldBlock` if it has not, because the system may report
 /// the socket as writable earlier.
+#[inline]
 fn end(socket: &Socket) -> io::Result<()> {
     let connected = socket.peer_addr();
     connected.map(drop).or_else(|error| {

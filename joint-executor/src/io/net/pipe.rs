@@ -37,6 +37,7 @@ pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader.try_into()?, writer.try_into()?))
 }
 
+#[inline]
 fn descriptors() -> io::Result<(OwnedFd, OwnedFd)> {
     let mut both = [0; 2];
     create(&mut both)?;

@@ -36,6 +36,7 @@ impl TcpListener {
     }
 }
 
+#[inline]
 fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     if let Some(hosted) = Either::hosted(SocketKind::TcpListener, address) {
         return hosted.map(TcpListener);
@@ -50,6 +51,7 @@ fn bind(address: SocketAddr) -> io::Result<TcpListener> {
     Ok(TcpListener(listener.into()))
 }
 
+#[inline]
 pub(super) fn accept(
     listener: Inner<'_, net::TcpListener>,
 ) -> io::Result<(Either<net::TcpStream>, SocketAddr)> {

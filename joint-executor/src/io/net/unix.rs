@@ -64,6 +64,7 @@ impl UnixListener {
     }
 }
 
+#[inline]
 pub(super) fn accept(
     listener: &net::UnixListener,
 ) -> io::Result<(AsyncFd<net::UnixStream>, SocketAddr)> {
@@ -227,6 +228,7 @@ impl UnixDatagram {
 }
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline]
 fn address(path: &Path) -> io::Result<SocketAddr> {
     use std::os::unix::ffi::OsStrExt;
 
