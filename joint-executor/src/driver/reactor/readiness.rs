@@ -116,8 +116,10 @@ impl Readiness {
         // ORDERING: raise, raise_look. Release, with `look`: a thread that sees this finds what is
         // ready. Otherwise Relaxed: a registered waiter is found through the lock. A waiter that
         // registers after the wakers were taken sees this exchange in its `wait`, by the same lock.
-        let orders = (order!(raise: Release), order!(raise_look: Relaxed));
-        let before = (self.0).fetch_update(orders.0, orders.1, |word| Some(raised(word)));
+        let before = self.update(
+            (order!(raise: Release), order!(raise_look: Relaxed)),
+            |word| Some(raised(word)),
+        );
         before.is_ok_and(|before| before & WAITED != 0)
     }
 
@@ -127,11 +129,11 @@ impl Readiness {
         let same = seen.0 & !WAITED;
         // ORDERING: clear, clear_look. Relaxed: it publishes nothing. An event that it does not see
         // comes after it, and sets `READY` again.
-        let orders = (order!(clear: Relaxed), order!(clear_look: Relaxed));
-        let _cleared = (self.0).fetch_update(orders.0, orders.1, |word| {
+        let _cleared = self.update(
+            (order!(clear: Relaxed), order!(clear_look: Relaxed)),
             // RECHECK: clear_again. An event between the attempt and the clearing.
-            (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY)
-        });
+            |word| (!recheck!(clear_again: word & !WAITED != same)).then_some(word & !READY),
+        );
     }
 
     /// Clears `READY` after a [short count](ShortCount), unless a hang-up is or may be behind it.
@@ -147,12 +149,31 @@ impl Readiness {
     #[must_use]
     pub(super) fn wait(&self) -> bool {
         // ORDERING: wait, wait_look. Relaxed: see `raise`. A waiter that is too late looks again.
-        let orders = (order!(wait: Relaxed), order!(wait_look: Relaxed));
-        let waits = (self.0).fetch_update(orders.0, orders.1, |word| {
+        let waits = self.update(
+            (order!(wait: Relaxed), order!(wait_look: Relaxed)),
             // RECHECK: wait_again. An event, or the end, between the look and the registration.
-            (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED)
-        });
+            |word| (!recheck!(wait_again: word & (READY | GONE) != 0)).then_some(word | WAITED),
+        );
         waits.is_ok()
+    }
+
+    /// Replaces the word by what `next` returns for it. Returns the word before, as an error if
+    /// `next` returns `None`.
+    fn update(
+        &self,
+        (success, look): (core::sync::atomic::Ordering, core::sync::atomic::Ordering),
+        next: impl Fn(usize) -> Option<usize>,
+    ) -> Result<usize, usize> {
+        let mut word = self.0.load(look);
+        loop {
+            let Some(next) = next(word) else {
+                return Err(word);
+            };
+            match self.0.compare_exchange(word, next, success, look) {
+                Ok(before) => return Ok(before),
+                Err(now) => word = now,
+            }
+        }
     }
 }
 
