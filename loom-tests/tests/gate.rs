@@ -108,7 +108,13 @@ impl World {
     }
 
     fn assert_over(&self, tasks: usize) {
-        let next = || self.late.lock().unwrap().pop();
+        // In the order of their starts, not of the pushes, which a run of the same execution in
+        // another order changes.
+        let next = || {
+            let mut late = self.late.lock().unwrap();
+            late.sort_by_key(|late| std::cmp::Reverse(format!("{:?}", late.thread().id())));
+            late.pop()
+        };
         while let Some(late) = next() {
             late.join().unwrap();
         }

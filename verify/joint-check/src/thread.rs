@@ -123,7 +123,7 @@ impl<T> JoinHandle<T> {
     pub fn join(self) -> std::thread::Result<T> {
         perform("join", Request::Join(self.thread.id.0, Until::End));
         let result = self.result.take();
-        Ok(result.expect("a thread that has ended has a result"))
+        Ok(result.expect("a model joins the same threads each time that it is run again"))
     }
 
     /// Returns the handle of the thread.
