@@ -65,7 +65,8 @@ impl Steps {
     fn read(&mut self, graph: Graph, read: Event) {
         let oldest = graph.oldest(read.place, &graph.known(read.id.thread));
         let receives = matches!(read.op(), Some(Op::Receive { .. }));
-        let mut sources = graph.newest(read.place, if receives { read.place } else { oldest });
+        let first = if receives { read.place } else { oldest };
+        let mut sources = Vec::from_iter(graph.newest(read.place, first));
         sources.sort_by_key(|&source| Some(source) != self.first);
         if let Some(only) = self.only {
             sources = sources.get(only.newer).copied().into_iter().collect();
@@ -178,10 +179,7 @@ impl Steps {
         if has_place && self.races(&graph, graph.at(id)) {
             return Vec::new();
         }
-        let latest = match waiter {
-            Some((stamp, _)) => stamp,
-            None => u32::MAX,
-        };
+        let latest = waiter.map_or(u32::MAX, |(stamp, _)| stamp);
         let revisited = match self.only {
             Some(_) => Vec::new(),
             None => readers_to_revisit(&graph, id, latest),
@@ -305,8 +303,9 @@ fn may_read(graph: &Graph, read: &Event) -> bool {
     let oldest = graph.oldest(read.place, &before);
     let source = read.source.expect("a read has a source");
     let is_known = || {
-        let mut newest = graph.order(read.place).rev();
-        newest.find(|&write| write == source || write == oldest) == Some(source)
+        graph
+            .newest(read.place, oldest)
+            .any(|write| write == source)
     };
     match read.op() {
         Some(op @ Op::Receive { .. }) => {
@@ -331,7 +330,7 @@ fn places_for(graph: &Graph, id: Id) -> Vec<Id> {
         return Vec::from_iter(graph.is_free(source).then_some(source));
     }
     let oldest = graph.oldest(write.place, &write.hb);
-    let mut places = graph.newest(write.place, oldest);
+    let mut places = Vec::from_iter(graph.newest(write.place, oldest));
     places.retain(|&other| graph.is_free(other));
     places
 }

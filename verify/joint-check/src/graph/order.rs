@@ -39,11 +39,10 @@ impl Graph {
     }
 
     /// The writes to a location from the newest to this one.
-    pub(crate) fn newest(&self, place: Id, oldest: Id) -> Vec<Id> {
+    pub(crate) fn newest(&self, place: Id, oldest: Id) -> impl Iterator<Item = Id> {
         let mut is_newer = true;
         let newest = self.order(place).rev();
-        let newest = newest.take_while(|&write| core::mem::replace(&mut is_newer, write != oldest));
-        newest.collect()
+        newest.take_while(move |&write| core::mem::replace(&mut is_newer, write != oldest))
     }
 
     /// Puts a write into modification order, right after another.
