@@ -112,8 +112,9 @@ impl World {
         // another order changes.
         let next = || {
             let mut late = self.late.lock().unwrap();
-            late.sort_by_key(|late| std::cmp::Reverse(format!("{:?}", late.thread().id())));
-            late.pop()
+            let id = |at: &usize| format!("{:?}", late[*at].thread().id());
+            let first = (0..late.len()).min_by_key(id)?;
+            Some(late.swap_remove(first))
         };
         while let Some(late) = next() {
             late.join().unwrap();

@@ -1,5 +1,5 @@
-//! Whose timers a worker fires, and when, by counts; and to which worker it leaves the driver, at
-//! times that the test sets.
+//! Which timers a worker fires and when, as counted, and which worker it leaves the driver to, at
+//! times set by the test.
 
 use core::hint::spin_loop;
 
